@@ -224,6 +224,8 @@
     function watchScrolling(wrapper) {
         const caption = wrapper.querySelector("caption")?.textContent.trim();
         const isTable = wrapper.querySelector("table") !== null;
+        const tables = [...document.querySelectorAll("main table")];
+        const name = caption || `Table ${tables.indexOf(wrapper.querySelector("table")) + 1}`;
         const update = () => {
             const scrolls = wrapper.scrollWidth > wrapper.clientWidth;
             wrapper.toggleAttribute("data-scrolls", scrolls);
@@ -234,7 +236,7 @@
             }
             if (scrolls && isTable) {
                 wrapper.setAttribute("role", "region");
-                wrapper.setAttribute("aria-label", caption || "Table");
+                wrapper.setAttribute("aria-label", name);
             } else {
                 wrapper.removeAttribute("role");
                 wrapper.removeAttribute("aria-label");
@@ -254,14 +256,14 @@
         document.body.prepend(link);
     }
 
-    // mdBook's switch for the table of contents is a label, which the Tab key does not reach.
-    function makeButton(label) {
-        label.setAttribute("role", "button");
-        label.tabIndex = 0;
-        label.addEventListener("keydown", event => {
+    // mdBook's switch for the table of contents has a label, which the Tab key does not reach.
+    function makeButton(holder) {
+        holder.setAttribute("role", "button");
+        holder.tabIndex = 0;
+        holder.addEventListener("keydown", event => {
             if (event.key === "Enter" || event.key === " ") {
                 event.preventDefault();
-                label.click();
+                holder.querySelector("label").click();
             }
         });
     }

@@ -167,6 +167,7 @@ impl Made {
                 html = self.contents.edition(&html, title, about).with_context(named)?;
             }
             let html = without_empty_heads(&self.pictures.put_back(&html));
+            let html = with_whole_options(&with_landmarks(&html));
             std::fs::write(&path, html).with_context(named)?;
         }
         self.store_figures(&folder.join("figures"))?;
@@ -199,6 +200,52 @@ fn without_empty_heads(html: &str) -> String {
     let styles = ["left", "center", "right"].map(|side| format!(" style=\"text-align: {side}\""));
     let kinds = styles.into_iter().chain(["", " scope=\"col\""].map(str::to_owned));
     kinds.fold(html.to_owned(), |html, kind| html.replace(&format!("<th{kind}></th>"), "<td></td>"))
+}
+
+/// mdBook's bar as parts that a screen reader can name, and its switch for the table of contents
+/// as an element that may be a button, around the label that it is without JavaScript.
+fn with_landmarks(html: &str) -> String {
+    const FOR: &str = "class=\"icon-button\" for=\"mdbook-sidebar-toggle-anchor\"";
+    let switch = format!("<label id=\"mdbook-sidebar-toggle\" {FOR}");
+    let roles = [("mdbook-menu-bar", "banner"), ("mdbook-search-wrapper", "search")];
+    let html = roles.iter().fold(html.to_owned(), |html, (id, role)| {
+        let part = format!("<div id=\"{id}\"");
+        html.replace(&part, &format!("{part} role=\"{role}\""))
+    });
+    let with_button = html.split_once(&switch).and_then(|(before, rest)| {
+        let (attributes, rest) = rest.split_once('>')?;
+        let (picture, after) = rest.split_once("</label>")?;
+        Some(format!(
+            "{before}<span id=\"mdbook-sidebar-toggle\"{attributes}>\
+             <label {FOR}>{picture}</label></span>{after}"
+        ))
+    });
+    with_button.unwrap_or(html)
+}
+
+/// Options of commands in running text as elements: browsers break a line after a hyphen.
+fn with_whole_options(html: &str) -> String {
+    let mut parts = html.split("<code>");
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_listing = whole.ends_with("<pre>");
+        whole += "<code>";
+        match part.split_once("</code>").filter(|_| !is_listing) {
+            Some((code, after)) => {
+                let words = code.split(' ').map(|word| match word.strip_prefix("--") {
+                    Some(name) if name.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                        format!("<span class=\"option\">{word}</span>")
+                    }
+                    _ => word.to_owned(),
+                });
+                whole += &words.collect::<Vec<_>>().join(" ");
+                whole += "</code>";
+                whole += after;
+            }
+            None => whole += part,
+        }
+    }
+    whole
 }
 
 /// What each page shows before anything is unfolded, by its path in `src/` without `.md`.

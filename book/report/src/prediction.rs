@@ -112,8 +112,7 @@ impl Prediction {
             true => ("The measured answer", "Measured"),
         };
         Ok(format!(
-            "<section class=\"prediction\" id=\"prediction-{id}\" \
-             aria-label=\"Your prediction\" {attributes}>\n\
+            "<section class=\"prediction\" id=\"prediction-{id}\" {attributes}>\n\
              {question}{sketch}\
              <form>{entry} <label class=\"because\">because (optional) <input type=\"text\" \
              maxlength=\"200\" autocomplete=\"off\"></label> \

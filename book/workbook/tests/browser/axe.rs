@@ -10,16 +10,14 @@ use crate::skip::skip;
 const INSTALL: &str = "python3 -m venv .venv && .venv/bin/pip install --no-deps \
      axe-playwright-python==0.1.8";
 
-/// What axe-core calls serious or critical in a part of the page, as a list of sentences. What is
-/// under a veil is not to be read, and what a chart is drawn of is for other tests.
+/// What axe-core finds in a part of the page, as a list of sentences. What is under a veil is not
+/// to be read, and what a chart is drawn of is for other tests.
 const FINDINGS: &str = "axe.run(
     { include: ['PART'], exclude: ['.veiled figcaption strong', '.awaits', 'svg > g:not(.mine)'] },
     { resultTypes: ['violations'], preload: false, RULES },
 ).then(({ violations }) =>
-    violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .flatMap(({ id, help, nodes }) =>
-            nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 120)}`)))";
+    violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 120)}`)))";
 
 /// Which of axe-core's rules a page has to keep. Those on colours take most of its time.
 pub(crate) enum Rules {

@@ -54,11 +54,45 @@
         }
     }
 
-    // A head names what is below or beside it.
+    // An option of a command is not broken where it would fit into a line: `--` alone says nothing.
+    for (const code of main.querySelectorAll(":not(pre) > code")) {
+        for (const { word, lines, width } of wordsOf(code)) {
+            if (word.startsWith("--") && lines > 1 && width < code.clientWidth) {
+                problems.push(`${word} is broken in ${quote(code.textContent)}`);
+            }
+        }
+    }
+
+    // A head names what is below or beside it, and its words are whole; names in code may be long.
     for (const head of main.querySelectorAll("th")) {
+        for (const { word, lines } of wordsOf(head)) {
+            if (/^[A-Z]?[a-z]+[.,]?$/.test(word) && lines > 1) {
+                problems.push(`the head ${word} is broken`);
+            }
+        }
         if (head.textContent.trim() === "") {
             problems.push(`a head without text: ${head.outerHTML}`);
         }
+    }
+
+    // Each word, on how many lines it stands, and how wide it is.
+    function wordsOf(element) {
+        const words = [];
+        const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+            for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+                const range = document.createRange();
+                range.setStart(node, index);
+                range.setEnd(node, index + word.length);
+                const boxes = [...range.getClientRects()];
+                words.push({
+                    word,
+                    lines: new Set(boxes.map(box => Math.round(box.top))).size,
+                    width: boxes.reduce((sum, box) => sum + box.width, 0),
+                });
+            }
+        }
+        return words;
     }
 
     // Every figure shows one drawing, with its text inside, apart and large enough.
