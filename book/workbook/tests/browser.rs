@@ -28,6 +28,8 @@ mod explorer;
 mod page;
 #[path = "browser/prediction.rs"]
 mod prediction;
+#[path = "browser/readme.rs"]
+mod readme;
 #[path = "support/server.rs"]
 #[allow(dead_code)]
 mod server;
@@ -108,7 +110,7 @@ fn every_page_is_faultless() {
                 "document.querySelectorAll('.veil button:last-child')
                      .forEach(button => button.click())",
             );
-            if page::wants_screenshots() {
+            if page::screenshots().is_some() {
                 for view in [PHONE, DARK, LIGHT] {
                     page.look(view);
                     page.screenshot(&format!("{name}-{}", view.name));

@@ -3,11 +3,12 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::chromium::{Browser, PATIENCE};
@@ -34,9 +35,9 @@ pub(crate) const PHONE: View =
 pub(crate) const TABLET: View =
     View { name: "tablet", width: 768, height: 1024, phone: true, ..DARK };
 
-/// Whether `WORKBOOK_SCREENSHOTS` names a folder for them.
-pub(crate) fn wants_screenshots() -> bool {
-    std::env::var_os("WORKBOOK_SCREENSHOTS").is_some()
+/// The folder for screenshots, if `WORKBOOK_SCREENSHOTS` names one.
+pub(crate) fn screenshots() -> Option<PathBuf> {
+    std::env::var_os("WORKBOOK_SCREENSHOTS").map(PathBuf::from)
 }
 
 /// A tab, in a browser context of its own: tests running side by side share neither
@@ -375,8 +376,13 @@ impl Page {
 
     /// Saves the whole page as a PNG, if `WORKBOOK_SCREENSHOTS` names a folder.
     pub(crate) fn screenshot(&self, name: &str) {
-        let Some(folder) = std::env::var_os("WORKBOOK_SCREENSHOTS") else { return };
         let size = &self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"];
+        self.screenshot_of(name, &size["width"], &size["height"]);
+    }
+
+    /// Saves the upper left of the page in the same way.
+    pub(crate) fn screenshot_of(&self, name: &str, width: impl Serialize, height: impl Serialize) {
+        let Some(folder) = screenshots() else { return };
         let image = self.call(
             "Page.captureScreenshot",
             json!({
@@ -384,15 +390,15 @@ impl Page {
                 "clip": {
                     "x": 0,
                     "y": 0,
-                    "width": size["width"],
-                    "height": size["height"],
+                    "width": width,
+                    "height": height,
                     "scale": 1,
                 },
             }),
         );
         let data = image["data"].as_str().expect("a screenshot has data");
         fs::create_dir_all(&folder).expect("the screenshots' folder can be made");
-        let file = File::create(Path::new(&folder).join(format!("{name}.png")));
+        let file = File::create(folder.join(format!("{name}.png")));
         let mut decoder = Command::new("base64")
             .arg("-d")
             .stdin(Stdio::piped())
