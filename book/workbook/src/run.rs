@@ -11,7 +11,6 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use lab::emulator;
@@ -139,7 +138,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let elapsed = start.elapsed();
 
     let built = book::build(root, &book::Arguments::default())?;
-    summary::of_run(&ended, elapsed, &built.html);
+    summary::of_run(&run, &built.html);
     let next = match built.account.filter(|_| !emulated) {
         Some(account) => {
             summary::of_machine(&account);
@@ -147,7 +146,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         None => {
             let machine = arguments.machine.as_deref().unwrap_or(EMULATED);
-            let records = ended.iter().filter_map(|(lesson, end)| match end {
+            let records = run.ended.iter().filter_map(|(lesson, end)| match end {
                 Ended::Recorded => results.read(machine, &lesson.name).ok()?,
                 _ => None,
             });
@@ -157,7 +156,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     summary::next(&next);
-    let failed = ended.iter().any(|(_, end)| matches!(end, Ended::Failed(_)));
+    let failed = run.ended.iter().any(|(_, end)| matches!(end, Ended::Failed(_)));
     Ok(if interrupted.load(Ordering::Relaxed) {
         say!("Interrupted: what is listed as recorded is kept.");
         ExitCode::from(INTERRUPTED)

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
@@ -25,6 +25,13 @@ pub(super) enum Ended {
     NotRecorded(String),
     CannotRun(String),
     Failed(String),
+}
+
+/// A run of experiments: how each ended, and the time that it took and was expected to take.
+pub(super) struct Run<'l> {
+    pub(super) ended: Vec<(&'l Lesson, Ended)>,
+    pub(super) expected: Duration,
+    pub(super) took: Duration,
 }
 
 impl Display for Ended {
@@ -48,7 +55,7 @@ pub(super) fn all<'l>(
     arguments: &Arguments,
     gpus: Option<usize>,
     interrupted: &AtomicBool,
-) -> Result<Vec<(&'l Lesson, Ended)>> {
+) -> Result<Run<'l>> {
     let results = Results::new(root.join("results"));
     let at_once = gpus.is_none() && !arguments.weigh;
     let workers = match at_once {
@@ -120,7 +127,8 @@ pub(super) fn all<'l>(
         let weights = done.iter().map(|(i, _, weight)| (wanted[*i].name.as_str(), *weight));
         estimate::store(root, weights.filter_map(|(name, weight)| Some((name, weight?))))?;
     }
-    Ok(done.into_iter().map(|(i, end, _)| (&wanted[i], end)).collect())
+    let ended = done.into_iter().map(|(i, end, _)| (&wanted[i], end)).collect();
+    Ok(Run { ended, expected, took: start.elapsed() })
 }
 
 /// What an experiment that does not run alone has printed, on standard output and on standard

@@ -5,12 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use lab::layout::{width, wrap};
-use lessons::Lesson;
 use record::file::visible;
 use report::goals::GoalHere;
 use report::this_machine::{Account, Difference, OtherVerdict, Skipped};
 
-use super::measure::Ended;
+use super::measure::{Ended, Run};
 use crate::terminal::say;
 
 /// Pages are listed if they are so few.
@@ -18,7 +17,8 @@ const FEW: usize = 5;
 
 /// What was recorded, what was not and why, and which pages show it; `html` is the folder of the
 /// book.
-pub(super) fn of_run(ended: &[(&Lesson, Ended)], elapsed: Duration, html: &Path) {
+pub(super) fn of_run(run: &Run, html: &Path) {
+    let Run { ended, expected, took } = run;
     let mut recorded = vec![];
     let [mut kept, mut unable, mut failed] = [const { vec![] }; 3];
     for (lesson, end) in ended {
@@ -32,8 +32,11 @@ pub(super) fn of_run(ended: &[(&Lesson, Ended)], elapsed: Duration, html: &Path)
     }
     let count = recorded.len();
     let s = if ended.len() == 1 { "" } else { "s" };
-    let took = duration(elapsed);
-    say!("\nRecorded {count} of {} experiment{s}, in {took}", ended.len());
+    let estimate = match ended.len() {
+        1 => String::new(),
+        _ => format!(" (the estimate was {})", duration(*expected)),
+    };
+    say!("\nRecorded {count} of {} experiment{s}, in {}{estimate}", ended.len(), duration(*took));
     if (1..ended.len().max(2)).contains(&count) {
         item(&recorded.join(", "));
     }
