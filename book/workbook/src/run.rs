@@ -91,13 +91,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
     let gpus = match gpu::probe() {
         Gpus::None(why) if !emulated => {
-            let emulator = match gpu::has_driver() {
-                true => String::new(),
-                false => format!(", and {}", emulator::why_not()),
-            };
             let text = format!(
-                "No GPU can be measured here: {why}{emulator}. So nothing is run, and the book \
-                 shows what the reference machines recorded."
+                "No GPU can be measured here: {}. So nothing is run, and the book shows what the \
+                 reference machines recorded.",
+                emulator::why_nothing_runs(&why)
             );
             say!("{}\n", beside(&text, 0));
             book::build(root, &book::Arguments::default())?;
@@ -133,9 +130,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         return Err(e);
     }
-    let start = Instant::now();
-    let ended = measure::all(root, &wanted, arguments, gpus, &interrupted)?;
-    let elapsed = start.elapsed();
+    let run = measure::all(root, &wanted, arguments, gpus, &interrupted)?;
 
     let built = book::build(root, &book::Arguments::default())?;
     summary::of_run(&run, &built.html);

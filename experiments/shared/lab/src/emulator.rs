@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 
-use crate::{loader, workspace};
+use crate::{gpu, loader, workspace};
 
 /// The option that asks for it.
 pub const OPTION: &str = "--emulate";
@@ -25,6 +25,15 @@ static FAILED: OnceLock<String> = OnceLock::new();
 pub fn why_not() -> String {
     let found = || "the emulated driver does not lie beside the program".to_owned();
     FAILED.get().cloned().unwrap_or_else(found)
+}
+
+/// Why nothing runs where no GPU can be measured for the reason `why`: where there is no driver,
+/// the emulated one would stand in.
+pub fn why_nothing_runs(why: &str) -> String {
+    match gpu::has_driver() {
+        true => why.to_owned(),
+        false => format!("{why}, and {}", why_not()),
+    }
 }
 
 /// Whether there is an emulated driver that cannot be loaded.

@@ -109,7 +109,7 @@ fn conduct(
     // Without a time, large sizes tell no more than small ones.
     options.quick |= emulator.is_some();
     match gpu::probe() {
-        Gpus::None(why) => bail!(CannotRun(why)),
+        Gpus::None(why) => bail!(CannotRun(emulator::why_nothing_runs(&why))),
         Gpus::Count(n) if options.device >= n => bail!(CannotRun(format!(
             "there is no GPU {}, only {n} (numbered from 0)",
             options.device

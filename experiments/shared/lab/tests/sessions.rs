@@ -367,9 +367,10 @@ fn without_a_driver_nothing_is_measured() {
     let desk = Desk::new();
     for experiment in EXPERIMENTS {
         let why = format!("{experiment} cannot run on this machine: no NVIDIA driver");
-        cannot(desk.program_elsewhere(experiment, "").run(), &why);
-        let why = "the emulated driver does not lie beside the program";
-        cannot(desk.program_elsewhere(experiment, "--emulate").run(), why);
+        let beside = "the emulated driver does not lie beside the program";
+        let ended = desk.program_elsewhere(experiment, "").run();
+        cannot(ended.saying(&[format!(", and {beside}.")]), &why);
+        cannot(desk.program_elsewhere(experiment, "--emulate").run(), beside);
     }
     assert!(desk.files().is_empty());
 }
