@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use axe::Rules;
-use checkout::Checkout;
+use checkout::{Checkout, other_machine};
 use chromium::Browser;
 use page::{DARK, Key, LIGHT, PHONE, Page, View};
 use prediction::{INPUT, Prediction};
@@ -902,4 +902,53 @@ fn a_served_page_shows_a_mistake_until_it_is_mended() {
         );
         assert!(page.holds("!document.querySelector('[role=alert]').checkVisibility()"));
     }
+}
+
+#[test]
+fn what_a_terminal_has_solved_is_marked_where_the_book_is_served() {
+    let Some(browser) = Browser::get() else { return };
+    let checkout = Checkout::new();
+    let done = |passed: bool| json!({ "checks": 2, "hints": 0, "passed": passed });
+    let progress = json!({ "exercises": { "add": done(true), "mirror": done(false) } });
+    checkout.write("my/progress.json", &progress.to_string());
+    let server = Server::start(&checkout);
+    let marks = "[...new Set([...document.querySelectorAll('main .exercise:has(.mark)')]
+        .map(place => `${place.dataset.exercise} ${place.querySelector('.mark').textContent}`))]";
+    let mut page = Page::new(browser, LIGHT);
+    page.visit(&format!("http://{}/exercises.html", server.address()));
+    page.wait_until(&format!("{marks}.length > 0"));
+    assert_eq!(page.texts(marks), ["add solved", "mirror begun"]);
+    // The same book, which nobody serves, asks for nothing that is not there.
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&checkout.path("book/html/exercises.html"));
+    page.wait_until("document.body.textContent.includes('none in this browser yet')");
+    assert_eq!(page.texts(marks), [""; 0]);
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+/// The reference's own book has no account of another machine.
+#[test]
+fn this_machine_fits_a_phone() {
+    let Some(browser) = Browser::get() else { return };
+    let checkout = Checkout::new();
+    other_machine(&checkout, "results");
+    checkout.run("build --machine other").succeeds();
+    let mut page = Page::new(browser, PHONE);
+    let axe = axe::script();
+    if let Some(script) = &axe {
+        page.before_load(script);
+    }
+    page.open(&checkout.path("book/html/this-machine.html"));
+    page.evaluate(FOLD_CONTENTS);
+    assert!(
+        page.holds(
+            "document.getElementById('differences') && document.querySelector('main table')"
+        )
+    );
+    let mut faults = [page.texts(LAYOUT), page.texts(CONTRAST), page.problems()].concat();
+    if axe.is_some() {
+        faults.extend(axe::findings(&page, true));
+    }
+    page.screenshot("this-machine-other-phone");
+    assert_eq!(faults, [""; 0]);
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use checkout::{Checkout, Ended};
+use checkout::{Checkout, Ended, RUNS, other_machine};
 use serde_json::{Value, json};
 use server::Server;
 use walkdir::WalkDir;
@@ -43,10 +43,9 @@ fn commands() -> Vec<String> {
 const PAGE: &str = "book/src/access-patterns/coalescing.md";
 const HTML: &str = "access-patterns/coalescing.html";
 const RECORD: &str = "results/h200/host-r/coalescing.json";
-/// Runs of the reference that have one record of most experiments together.
-const RUNS: [&str; 2] = ["results/h200", "results/h200/host-r"];
 
-/// Every file below `folder` with its content, to tell whether anything was changed.
+/// Every file below `folder` with its content, to tell whether anything was changed. Programs that
+/// write records take turns at an empty file.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = WalkDir::new(folder).into_iter().map(Result::unwrap);
     let files =
@@ -73,30 +72,6 @@ fn edit_record(checkout: &Checkout, path: &str, edit: impl FnOnce(&mut Value)) {
     let mut record = serde_json::from_str(&checkout.read(path)).unwrap();
     edit(&mut record);
     checkout.write(path, &record.to_string());
-}
-
-/// Copies the reference's records to `folder`, as another machine's. The GPU has another
-/// name and takes twice the time for everything.
-fn other_machine(checkout: &Checkout, folder: &str) {
-    let files = RUNS.map(|run| fs::read_dir(checkout.path(run)).unwrap());
-    for entry in files.into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            continue; // further runs
-        }
-        let text = fs::read_to_string(&path).unwrap();
-        let mut record: Value = serde_json::from_str(&text).unwrap();
-        record["run"].as_object_mut().unwrap().remove("label");
-        record["machine"]["name"] = json!("other");
-        record["machine"]["gpus"][0]["name"] = json!("NVIDIA GeForce RTX 4090");
-        for measurement in record["measurements"].as_array_mut().unwrap() {
-            for time in measurement["seconds"].as_array_mut().unwrap() {
-                *time = json!(2.0 * time.as_f64().unwrap());
-            }
-        }
-        let name = path.file_name().unwrap().to_str().unwrap();
-        checkout.write(&format!("{folder}/other/{name}"), &record.to_string());
-    }
 }
 
 // ---- From anywhere, with anything ---------------------------------------------------
@@ -1732,9 +1707,6 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         (".", ". is a checkout of the workbook: import the folder results in it"),
         ("results", "results lies where this checkout keeps its own records"),
         ("results/h200-x4", "results/h200-x4 lies where this checkout keeps its own"),
-        // Other things have these names.
-        ("taken", "taken holds no records"),
-        ("many", "many holds no records"),
     ] {
         checkout.run(&format!("import {arguments}")).misuses(&[problem]);
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// What a copy consists of, beside the reference machines' records. Those of other machines
@@ -113,6 +114,35 @@ impl Checkout {
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &str) -> Ended {
         Ended::of(&mut self.command(arguments))
+    }
+}
+
+/// Runs of the reference that have one record of most experiments together.
+#[allow(dead_code)] // not of all tests
+pub(crate) const RUNS: [&str; 2] = ["results/h200", "results/h200/host-r"];
+
+/// Copies the reference's records to `folder`, as another machine's. The GPU has another
+/// name and takes twice the time for everything.
+#[allow(dead_code)] // not of all tests
+pub(crate) fn other_machine(checkout: &Checkout, folder: &str) {
+    let files = RUNS.map(|run| fs::read_dir(checkout.path(run)).expect("a record"));
+    for entry in files.into_iter().flatten() {
+        let path = entry.expect("a record").path();
+        if path.is_dir() {
+            continue; // further runs
+        }
+        let text = fs::read_to_string(&path).expect("a record");
+        let mut record: Value = serde_json::from_str(&text).expect("a record");
+        record["run"].as_object_mut().expect("a record").remove("label");
+        record["machine"]["name"] = json!("other");
+        record["machine"]["gpus"][0]["name"] = json!("NVIDIA GeForce RTX 4090");
+        for measurement in record["measurements"].as_array_mut().expect("a record") {
+            for time in measurement["seconds"].as_array_mut().expect("a record") {
+                *time = json!(2.0 * time.as_f64().expect("a record"));
+            }
+        }
+        let name = path.file_name().expect("a record").to_str().expect("a record");
+        checkout.write(&format!("{folder}/other/{name}"), &record.to_string());
     }
 }
 

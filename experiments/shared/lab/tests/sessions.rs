@@ -13,6 +13,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 use std::sync::LazyLock;
 
 use driver::{Desk, EXPERIMENTS, Ended, MORE, Program};
@@ -844,6 +845,32 @@ fn arguments_and_variables_need_not_be_text() {
 }
 
 /// A record does without the revision of a checkout whose git never answers.
+/// The program sees a clock that a library puts before the system's.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_clock_after_the_year_9999_is_told_before_measuring() {
+    let desk = Desk::new();
+    let source = desk.write(
+        "clock.rs",
+        r#"use std::ffi::{c_int, c_long};
+        unsafe extern "C" { fn syscall(number: c_long, ...) -> c_long; }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut [c_long; 2]) -> c_int {
+            const CLOCK_GETTIME: c_long = 228;
+            let failed = unsafe { syscall(CLOCK_GETTIME, clock, time) };
+            if clock == 0 { unsafe { (*time)[0] = 253_402_300_800 } }
+            failed as c_int
+        }"#,
+    );
+    let library = desk.here().join("clock.so");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition=2024", "--crate-type=cdylib", "-o"]).arg(&library).arg(source);
+    assert!(rustc.status().unwrap().success());
+    let ended = one_sample(&desk).set("LD_PRELOAD", library).run();
+    ended.refusing(1, &["this machine's clock is before 1970 or after 9999", "set it"]);
+    assert!(!desk.here().join("results").exists());
+}
+
 #[test]
 fn git_that_hangs_is_not_waited_for() {
     let desk = Desk::new();
