@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use excerpt::page::FILE;
 use mdbook_driver::MDBook;
 use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::config::Config;
@@ -32,7 +33,7 @@ use crate::print::Contents;
 use crate::records::{Records, Unused};
 use crate::sources::Sources;
 use crate::this_machine::Account;
-use crate::{block, export, links, minutes};
+use crate::{block, export, links, minutes, programs};
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -54,7 +55,8 @@ pub struct Options {
     /// Where the finished book goes, a place for it alone; none is `html` in its folder, which
     /// is the workbook's own.
     pub output: Option<PathBuf>,
-    /// Fail if a stored figure is not what the records give, instead of storing it.
+    /// Fail if a stored figure, or what experiments print, is not what pages and records give,
+    /// instead of storing it.
     pub check: bool,
 }
 
@@ -77,6 +79,9 @@ pub struct Built {
     /// What there is to say of it.
     pub account: Option<Account>,
 }
+
+/// What parameters and metrics are called, in the book's folder.
+const NAMES: &str = "names.toml";
 
 impl Options {
     /// The parts of a book in their usual places, and the machine that last recorded here, or else
@@ -298,7 +303,8 @@ impl Preprocessor for Workbook {
     /// Also stores the figures: mdBook copies them into the finished book after this.
     fn run(&self, context: &PreprocessorContext, mut book: Book) -> Result<Book> {
         let mut expanded = replace(&mut book, &context.config, &self.options, true)?;
-        let figures = Figures::compare(&expanded, &self.options.figures)?;
+        let mut figures = Figures::compare(&expanded, &self.options.figures)?;
+        figures.also(self.options.book.join(FILE), &expanded.programs);
         if self.options.check {
             expanded.problems.extend(figures.problems());
         }
@@ -335,6 +341,8 @@ struct Expanded {
     pictures: Vec<Picture>,
     references: Vec<String>,
     files: Vec<(&'static str, String)>,
+    /// What the experiments' programs print.
+    programs: String,
     problems: Vec<String>,
     /// What each page shows, by its path in `src/` without `.md`.
     shown: BTreeMap<String, Shown>,
@@ -386,6 +394,12 @@ fn replace(
         pictures.extend(new);
         problems.extend(found);
     }
+    let names = toml(&options.book.join(NAMES))?;
+    let programs = programs::file(&pages, &texts, &names);
+    let programs = programs.unwrap_or_else(|problem| {
+        problems.push(problem);
+        String::new()
+    });
     // Only where all else is right is it known what is used.
     if problems.is_empty() {
         let both = pages.iter().zip(&texts);
@@ -421,7 +435,7 @@ fn replace(
     let broken = records.broken.clone();
     let built = Built { pages, this_machine, unused, broken, account, ..Built::default() };
     let files = export::files(&findings)?;
-    Ok(Expanded { built, pictures, references, files, problems, shown })
+    Ok(Expanded { built, pictures, references, files, programs, problems, shown })
 }
 
 fn is_at(chapter: &Chapter, path: &str) -> bool {
@@ -435,7 +449,7 @@ fn read(
     options: &Options,
     records: &Records,
 ) -> Result<(Vec<Page>, Vec<Text>, Vec<String>)> {
-    let names: Defaults = toml(&options.book.join("names.toml"))?;
+    let names: Defaults = toml(&options.book.join(NAMES))?;
     let with_own = records.with_own();
     let (mut pages, mut texts, mut problems) = (vec![], vec![], vec![]);
     let mut part = None;
@@ -542,6 +556,14 @@ impl Figures {
             .map(|(path, svg)| (path, svg.clone()))
             .collect();
         Ok(Figures { changed, stale })
+    }
+
+    /// What is stored and compared with the figures.
+    fn also(&mut self, path: PathBuf, text: &str) {
+        if std::fs::read_to_string(&path).is_ok_and(|stored| stored == *text) {
+            return;
+        }
+        self.changed.push((path, text.to_owned()));
     }
 
     fn problems(&self) -> impl Iterator<Item = String> {

@@ -5,7 +5,7 @@ use record::{Ceiling, Measurement};
 use serde::Serialize;
 
 use crate::estimate::Estimate;
-use crate::metric::Metric;
+use crate::metric::{InRuns, Metric};
 use crate::records::Recorded;
 use crate::unit::Unit;
 

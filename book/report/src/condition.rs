@@ -7,6 +7,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use excerpt::page::{Comparison, Sign};
+
 use crate::both::{Both, Here};
 use crate::estimate::Runs;
 use crate::html;
@@ -28,15 +30,6 @@ pub struct Conditions {
     /// Those that something uses.
     used: RefCell<BTreeSet<String>>,
 }
-
-/// A difference of two expressions, and what it is to be.
-#[derive(Clone, Debug, PartialEq)]
-struct Comparison {
-    difference: String,
-    sign: &'static str,
-}
-
-const SIGNS: [&str; 4] = ["<=", ">=", "<", ">"];
 
 impl Conditions {
     /// Adds a condition, which is made of comparisons.
@@ -83,25 +76,24 @@ impl Conditions {
 }
 
 impl Condition {
+    /// What it compares, with names resolved.
+    pub fn comparisons(&self) -> &[Comparison] {
+        &self.comparisons
+    }
+
     /// Whether it holds, in every run; for the references it must.
     pub fn holds(&self, quantities: &Quantities, records: &Records) -> Result<Both<bool>, String> {
         let mut all = Both::anywhere(true);
         for Comparison { difference, sign } in &self.comparisons {
             let runs: Both<Runs> = quantities.runs(difference)?;
-            let holds = |difference: f64| match *sign {
-                "<" => difference < 0.0,
-                "<=" => difference <= 0.0,
-                ">" => difference > 0.0,
-                _ => difference >= 0.0,
-            };
-            if let Some(run) = runs.reference.find(|value| !holds(value)) {
+            if let Some(run) = runs.reference.find(|value| !sign.holds(value)) {
                 return Err(format!(
                     "`{}` is not so on the {}{run}",
                     self.text,
                     records.label(&runs.from)
                 ));
             }
-            let runs = runs.map(|runs| runs.find(|value| !holds(value)).is_none());
+            let runs = runs.map(|runs| runs.find(|value| !sign.holds(value)).is_none());
             all = all.zip_with(runs, |a, b| a && b);
         }
         Ok(all)
@@ -131,10 +123,11 @@ pub fn after(found: &Both<bool>) -> &'static str {
 }
 
 /// What stands before the first sign; then the sign and what is after it.
-fn split(text: &str) -> (&str, Option<(&'static str, &str)>) {
+fn split(text: &str) -> (&str, Option<(Sign, &str)>) {
     let Some(at) = text.find(['<', '>']) else { return (text.trim(), None) };
     let (left, rest) = text.split_at(at);
-    let found = SIGNS.iter().find_map(|sign| Some((*sign, rest.strip_prefix(sign)?)));
+    let found =
+        Sign::ALL.into_iter().find_map(|(text, sign)| Some((sign, rest.strip_prefix(text)?)));
     (left.trim(), found)
 }
 
@@ -142,16 +135,17 @@ fn split(text: &str) -> (&str, Option<(&'static str, &str)>) {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Vec<(String, &'static str)> {
+    fn parsed(text: &str) -> Vec<(String, Sign)> {
         let comparisons = Conditions::default().read(text).unwrap().comparisons;
         comparisons.into_iter().map(|c| (c.difference, c.sign)).collect()
     }
 
     #[test]
     fn conditions_are_chains_of_comparisons() {
-        let two = [("(0.8) - (a)".to_owned(), "<"), ("(a) - (b * 2)".to_owned(), "<=")];
+        let two =
+            [("(0.8) - (a)".to_owned(), Sign::Less), ("(a) - (b * 2)".to_owned(), Sign::AtMost)];
         assert_eq!(parsed("0.8 < a <= b * 2"), two);
-        let two = [("(a) - (b)".to_owned(), ">"), ("(c) - (1)".to_owned(), ">=")];
+        let two = [("(a) - (b)".to_owned(), Sign::More), ("(c) - (1)".to_owned(), Sign::AtLeast)];
         assert_eq!(parsed("a > b and c >= 1"), two);
     }
 

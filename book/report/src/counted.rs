@@ -19,11 +19,11 @@ use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
 use crate::html::{escape, prose};
-use crate::metric::Metric;
-use crate::names::{self, Defaults, Names, OfARow};
+use crate::metric::{InRuns, Metric};
+use crate::names::{self, Check, Defaults, Names, OfARow};
 use crate::page::Page;
 use crate::records::{self, Recorded, Records};
-use crate::select::{self, Filter};
+use crate::select::{self, Choose, Filter};
 use crate::table::{self, Cell, Row};
 use crate::unit::Unit;
 

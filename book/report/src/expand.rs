@@ -425,6 +425,20 @@ impl Text {
         Ok(provenance::full(&shown, &used))
     }
 
+    /// The blocks that the page shows before anything is unfolded, in its order.
+    pub fn unfolded(&self) -> impl Iterator<Item = &Placed<Block>> {
+        let is_unfolded = |at: usize| {
+            let count = |tag: &str| self.text[..at].matches(tag).count();
+            count("<details") == count("</details")
+        };
+        self.directives.iter().filter_map(move |Found { range, what, .. }| match what {
+            Directive::Block(name) if is_unfolded(range.start) => {
+                Some(&self.definitions.blocks[name])
+            }
+            _ => None,
+        })
+    }
+
     /// Its charts, drawings, exercises and predictions, as errors call them: each must be the only one
     /// of its name in the book.
     pub fn named(&self) -> impl Iterator<Item = &str> {

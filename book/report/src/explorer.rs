@@ -23,11 +23,12 @@ use serde::Deserialize;
 
 use crate::chart::Scale;
 use crate::html::{escape, prose};
+use crate::metric::InRuns;
 use crate::names::Defaults;
 use crate::page::Page;
 use crate::plot::{Values, lines::Along};
 use crate::records::{Recorded, Records};
-use crate::select::{self, CASE, Filter};
+use crate::select::{self, CASE, Choose, Filter};
 use crate::sources::Sources;
 use crate::unit::Unit;
 

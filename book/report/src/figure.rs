@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use excerpt::page::Table;
 use serde::Deserialize;
 
 use crate::both::{Both, Here};
@@ -88,6 +89,24 @@ pub fn without_files(page: &str) -> String {
 }
 
 impl ChartBlock {
+    /// What it shows, as a table.
+    pub fn table(&self, names: &Defaults) -> Table {
+        let Common { title, filter, labels, .. } = &self.common;
+        let of_block = Table {
+            title: title.clone(),
+            filter: filter.clone(),
+            labels: labels.clone(),
+            ..Table::default()
+        };
+        match &self.form {
+            Form::Lines(block) => block.table(of_block, names),
+            Form::Bars(block) => block.table(of_block, names),
+            Form::Heatmap(block) => block.table(of_block),
+            Form::Timeline(block) => block.table(of_block, names),
+            Form::Memory(block) => block.table(of_block, names),
+        }
+    }
+
     /// Tells the block its name, and what its axes are called that it does not name.
     pub fn complete(&mut self, id: &str, names: &Defaults) -> Result<(), String> {
         self.id = id.to_owned();

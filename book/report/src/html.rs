@@ -90,12 +90,6 @@ pub fn uncapitalised(text: &str) -> String {
     }
 }
 
-/// `text` with a capital first letter.
-pub fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +125,6 @@ mod tests {
              see <a href=\"https://x.org/?a&amp;b\">https://x.org/?a&amp;b</a>.",
             ),
             (prose("javascript:alert(1)"), "javascript:alert(1)"),
-            (capitalised("access bytes"), "Access bytes"),
         ];
         for (got, want) in cases {
             assert_eq!(got, want);

@@ -22,11 +22,10 @@
 //! | [`records`] | the records of the reference machine and of this one |
 //! | [`both`] | something found on each side |
 //! | [`select`] | some of a record's measurements |
-//! | [`metric`] | the numbers of one measurement |
+//! | [`metric`] | the numbers of one measurement, in all runs |
 //! | [`estimate`] | a number out of several runs, and how well it is known |
 //! | [`query`] | a number of a machine's records, in the words of a page |
 //! | [`fit`] | the line *latency + bytes / bandwidth* through measured times |
-//! | [`mod@unit`] | what a number is of, and how it is printed |
 //! | [`condition`] | what has to hold for a sentence to be shown |
 //! | [`quantity`] | the named numbers of a page, measured or computed |
 //! | **what they become** | |
@@ -47,6 +46,7 @@
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
 //! | [`scorecard`] | claims as HTML: badge, quotation, overview, scorecard, errata |
 //! | [`export`] | claims as CSV and JSON |
+//! | [`programs`] | what the experiments' programs print: what their pages show |
 //! | [`cases`] | the cases of two records against each other |
 //! | [`mod@compare`] | two machines against each other |
 //! | [`this_machine`] | the reader's machine beside the references, on a page and in words |
@@ -92,6 +92,7 @@ pub mod pictures;
 pub mod plot;
 pub mod prediction;
 pub mod print;
+pub mod programs;
 pub mod provenance;
 pub mod quantity;
 pub mod query;
@@ -102,11 +103,12 @@ pub mod sources;
 pub mod svg;
 pub mod table;
 pub mod this_machine;
-pub mod unit;
 pub mod veil;
 
 #[cfg(test)]
 mod language;
+
+pub use excerpt::unit;
 
 pub use build::{Built, Options, build, preprocess, shown, supports, texts};
 pub use records::Unused;

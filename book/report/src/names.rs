@@ -3,110 +3,23 @@
 
 use std::collections::BTreeMap;
 
+use excerpt::page::{Key, Kind};
+
+pub use excerpt::names::{Group, Names, OfARow, of_metric, of_parameter};
 pub use record::names::did_you_mean;
-use record::{Measurement, Parameter, units};
+use record::{Measurement, Parameter};
 use serde::Deserialize;
 
-use crate::html;
-use crate::metric::Metric;
 use crate::select::{self, CASE};
-use crate::unit::Unit;
 
-/// The names and the order that a block gives; what it does not name is called what the
-/// record calls it, in words.
-pub struct Names<'a> {
-    /// Values to what they are called.
-    pub labels: &'a BTreeMap<String, String>,
-    /// Values in their order; others follow in the record's.
-    pub order: &'a [Parameter],
-}
-
-/// The measurements of one value of a parameter.
-pub struct Group<'r> {
-    /// The value; none if all measurements are one group.
-    pub value: Option<Parameter>,
-    /// What it is called.
-    pub label: String,
-    pub measurements: Vec<&'r Measurement>,
-}
-
-/// The values that make a row, and the measurements in it.
-pub type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
-
-impl Names<'_> {
-    /// What `value` of parameter `key` is called.
-    pub fn value(&self, key: &str, value: &Parameter) -> String {
-        let given = self.labels.iter().find(|(text, _)| select::value(text) == *value);
-        match (given, value) {
-            (Some((_, label)), _) => label.clone(),
-            (None, Parameter::Name(name)) => name.replace('_', " "),
-            (None, Parameter::Integer(n)) if Unit::of_name(key) == Unit::Bytes => units::bytes(*n),
-            (None, Parameter::Integer(n)) => n.to_string(),
-        }
-    }
-
-    /// The place of `value` in the given order.
-    pub fn place(&self, value: &Parameter) -> usize {
-        let is = |given: &Parameter| select::value(&given.to_string()) == *value;
-        self.order.iter().position(is).unwrap_or(usize::MAX)
-    }
-
-    /// What the values that make a row are called; `keys` are their parameters.
-    pub fn values(&self, keys: &[String], row: &[Parameter]) -> Vec<String> {
-        keys.iter().zip(row).map(|(key, value)| self.value(key, value)).collect()
-    }
-
-    /// The measurements of each value of `key`, under what the value is called, in order.
-    /// Without a key all of them, under no name.
-    pub fn groups<'r>(
-        &self,
-        measurements: &[&'r Measurement],
-        key: Option<&str>,
-    ) -> Vec<Group<'r>> {
-        let Some(key) = key else {
-            let (label, measurements) = (String::new(), measurements.to_vec());
-            return vec![Group { value: None, label, measurements }];
-        };
-        let mut values = select::distinct(measurements, key);
-        values.sort_by_key(|value| self.place(value));
-        let with = |value: &Parameter| {
-            let has = |m: &&Measurement| select::parameter(m, key).as_ref() == Some(value);
-            measurements.iter().copied().filter(has).collect()
-        };
-        let group = |value: Parameter| Group {
-            label: self.value(key, &value),
-            measurements: with(&value),
-            value: Some(value),
-        };
-        values.into_iter().map(group).collect()
-    }
-
-    /// The measurements of each row, under the values of `keys` that make it, in order.
-    pub fn rows<'r>(
-        &self,
-        measurements: &[&'r Measurement],
-        keys: &[String],
-    ) -> Result<Vec<OfARow<'r>>, String> {
-        let mut rows: Vec<OfARow> = vec![];
-        for m in measurements {
-            let value = |key: &String| {
-                select::parameter(m, key)
-                    .ok_or_else(|| format!("rows: a measurement has no `{key}`"))
-            };
-            let values = keys.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-            match rows.iter_mut().find(|(row, _)| *row == values) {
-                Some((_, here)) => here.push(m),
-                None => rows.push((values, vec![*m])),
-            }
-        }
-        rows.sort_by_key(|(values, _)| {
-            values.iter().map(|value| self.place(value)).collect::<Vec<_>>()
-        });
-        Ok(rows)
-    }
-
+/// Checking a block's names against what there is.
+pub trait Check {
     /// Labels and places must be of values that occur: a misspelt one would be silent.
-    pub fn check(&self, measurements: &[&Measurement]) -> Result<(), String> {
+    fn check(&self, measurements: &[&Measurement]) -> Result<(), String>;
+}
+
+impl Check for Names<'_> {
+    fn check(&self, measurements: &[&Measurement]) -> Result<(), String> {
         let occurs = |value: &Parameter| {
             measurements.iter().any(|m| {
                 let mut keys = m.parameters.keys().map(String::as_str).chain([CASE]);
@@ -121,23 +34,6 @@ impl Names<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// What a parameter is called at the head of a column.
-pub fn of_parameter(key: &str) -> String {
-    html::capitalised(&key.replace('_', " "))
-}
-
-/// What a metric is called at the head of a column.
-pub fn of_metric(metric: &Metric) -> String {
-    match metric {
-        Metric::Checked => "Elements checked".to_owned(),
-        Metric::Bytes => "Bytes moved".to_owned(),
-        Metric::Peak => "Theoretical peak".to_owned(),
-        Metric::Model(name) => format!("Model: {}", name.replace('_', " ")),
-        Metric::Parameter(name) => of_parameter(name),
-        plain => of_parameter(&plain.name()),
     }
 }
 
@@ -161,6 +57,12 @@ impl Defaults {
             let given = self.axes.get(key).or(self.headings.get(key));
             *label = given.cloned().unwrap_or(else_called);
         }
+    }
+
+    /// What the parameter `key` is called at the head of a column.
+    pub fn key(&self, key: &str) -> Key {
+        let heading = self.headings.get(key).cloned().unwrap_or_else(|| of_parameter(key));
+        Key { of: key.to_owned(), heading, kind: Kind::Measured }
     }
 
     /// Gives those of the columns `keys` a heading that have none.

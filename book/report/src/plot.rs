@@ -4,16 +4,17 @@
 
 use std::collections::BTreeMap;
 
+use excerpt::page::Value;
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
 use crate::chart::{Axis, Guide, GuideKind, Scale};
 use crate::estimate::Estimate;
-use crate::metric::{Metric, Work};
-use crate::names::{self, Defaults, Names};
+use crate::metric::{InRuns, Metric, Work};
+use crate::names::{self, Check, Defaults, Names};
 use crate::quantity::Quantities;
 use crate::records::{Machine, Recorded};
-use crate::select::Filter;
+use crate::select::{Choose, Filter};
 use crate::unit::Unit;
 
 pub mod bars;
@@ -66,6 +67,11 @@ impl Values {
     /// Adds the label, if it is not given.
     pub fn complete(&mut self, names: &Defaults) {
         names.label(&mut self.label, &self.of.name(), names::of_metric(&self.of));
+    }
+
+    /// The same as a column.
+    pub fn column(&self) -> Value {
+        Value { of: self.of.clone(), heading: self.label.clone() }
     }
 
     pub fn axis(&self) -> Axis {

@@ -64,10 +64,9 @@ impl Prediction {
         let (name, typed) = self.quantity()?;
         let quantity = page.quantities.get(name)?;
         let unit = &quantity.unit;
-        let scale = unit
-            .scale_of(typed)
-            .ok_or_else(|| format!("the answer is in `{}`, not `{typed}`", unit.symbol()))?;
-        let number = Number { quantity, typed, scale };
+        let (shown_in, over) = unit.as_typed(typed)?;
+        let scale = unit.scale_of(typed).unwrap_or(over);
+        let number = Number { quantity, typed, shown_in, over };
         let first = quantity.value.first();
         // What is computed from no record was not measured anywhere, and a count is exact.
         let is_count = first.low == first.high && first.value.fract() == 0.0;
@@ -199,17 +198,15 @@ struct Number<'p> {
     quantity: &'p Quantity,
     /// The unit in which the reader does.
     typed: &'p str,
-    /// Its size in the quantity's unit.
-    scale: f64,
+    /// The unit that it is printed in, and its size in the quantity's.
+    shown_in: Unit,
+    over: f64,
 }
 
 impl Number<'_> {
-    /// `value` in the unit that the reader was asked for: `12,000 bytes`, not `11.7 KiB`.
+    /// `value` in the unit that the reader was asked for.
     fn print(&self, value: &Estimate) -> String {
-        match &self.quantity.unit {
-            Unit::Number | Unit::Ratio | Unit::Share => value.print(&self.quantity.unit),
-            _ => value.over(self.scale).print(&Unit::Things(self.typed.to_owned())),
-        }
+        value.over(self.over).print(&self.shown_in)
     }
 }
 

@@ -43,6 +43,8 @@ enum Entry {
 /// `EXPRESSION | UNIT`, or a query, which has a unit of its own.
 #[derive(Clone, Debug)]
 struct Formula {
+    /// The expression as it is written.
+    text: String,
     expression: Expression,
     unit: Option<Unit>,
 }
@@ -76,7 +78,7 @@ impl Formula {
             true => format!("[{what}]"),
             false => what.to_owned(),
         };
-        Ok(Formula { expression: Expression::parse(&expression)?, unit })
+        Ok(Formula { expression: Expression::parse(&expression)?, text: expression, unit })
     }
 }
 
@@ -117,6 +119,50 @@ impl Quantities {
             }
         }
         sources
+    }
+
+    /// Adds to `page` all that these expressions of quantities need, for a program that has one run
+    /// of the page's experiment; nothing, and false, if that is not enough to compute them.
+    pub fn take<'e>(
+        &self,
+        expressions: impl IntoIterator<Item = &'e str>,
+        page: &mut excerpt::page::Page,
+    ) -> Result<bool, String> {
+        let mut with = page.clone();
+        for expression in expressions {
+            if !self.take_one(expression, &mut with)? {
+                return Ok(false);
+            }
+        }
+        *page = with;
+        Ok(true)
+    }
+
+    fn take_one(&self, expression: &str, page: &mut excerpt::page::Page) -> Result<bool, String> {
+        let experiment = self.experiment.as_deref().unwrap_or_default();
+        let mut enough = true;
+        for operand in Expression::parse(expression)?.operands() {
+            match operand {
+                Operand::Name(name) if page.quantities.contains_key(name) => {}
+                Operand::Name(name) => {
+                    let formula = self.entries.get(name).and_then(Entry::number);
+                    let text = &formula.ok_or_else(|| format!("there is no `{name}`"))?.text;
+                    page.quantities.insert(name.clone(), text.clone());
+                    enough &= self.take_one(text, page)?;
+                }
+                Operand::Query(text) => match self.query(text)?.in_one_run(experiment) {
+                    Some(query) => drop(page.queries.insert(text.clone(), query)),
+                    None => enough = false,
+                },
+            }
+        }
+        Ok(enough)
+    }
+
+    /// The unit of the number `name`.
+    pub fn unit_of(&self, name: &str) -> Result<Unit, String> {
+        let formula = self.entries.get(name).and_then(Entry::number);
+        self.unit(formula.ok_or_else(|| format!("there is no quantity `{name}`"))?)
     }
 
     /// Gives a value to every quantity that has one on the reference machines; returns the names

@@ -13,15 +13,15 @@
 //! Without `on`, it is of the first reference machine that has a record of the experiment,
 //! and of the reader's own.
 
-use record::Ceiling::{DeviceMemory, HostLink, NvLink};
-use record::{Gpu, Measurement, Record};
+use excerpt::machine::{FACTS, Fact};
+use record::Measurement;
 
 use crate::estimate::{Estimate, Runs};
 use crate::fit::Fit;
-use crate::metric::Metric;
+use crate::metric::{InRuns, Metric};
 use crate::model;
 use crate::records::{self, Machine, Recorded};
-use crate::select::{CASE, Filter, value};
+use crate::select::{CASE, Choose, Filter, value};
 use crate::unit::Unit;
 
 /// What a quantity stands for.
@@ -39,19 +39,33 @@ enum Wanted {
     /// A number of the only measurement.
     One(Metric),
     /// The largest or smallest of at least two.
-    Extreme(Metric, fn(f64, f64) -> f64),
+    Extreme(Metric, Pick),
     /// A number of the fitted line.
     Fit(&'static OfAFit),
     /// A fact about the machine.
-    Machine(&'static OfAMachine),
+    Machine(&'static Fact),
     /// What a formula gives, on any machine.
     Anywhere(f64, Unit),
+}
+
+#[derive(Clone, Copy)]
+enum Pick {
+    Largest,
+    Smallest,
+}
+
+impl Pick {
+    fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Pick::Largest => a.max(b),
+            Pick::Smallest => a.min(b),
+        }
+    }
 }
 
 /// A number that needs no metric: its name, its unit, and how it is found.
 type Named<F> = (&'static str, Unit, F);
 type OfAFit = Named<fn(&Fit) -> f64>;
-type OfAMachine = Named<fn(&Record) -> Option<f64>>;
 
 /// What may stand before a selector, so that nothing else is called that.
 pub const KINDS: [&str; 5] = ["budget", "fit", "max", "min", "machine"];
@@ -61,30 +75,6 @@ static OF_A_FIT: [OfAFit; 3] = [
     ("bandwidth", Unit::Bandwidth, |fit| fit.bandwidth),
     ("residual", Unit::Share, |fit| fit.residual),
 ];
-
-static OF_A_MACHINE: [OfAMachine; 10] = [
-    ("memory_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(DeviceMemory)),
-    ("link_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(HostLink)),
-    ("nvlink_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(NvLink)),
-    ("pcie_generation", Unit::Number, |of| {
-        Some(of.machine.measured_gpu()?.pcie.as_ref()?.generation.into())
-    }),
-    ("nvlink_version", Unit::Number, |of| {
-        Some(of.machine.measured_gpu()?.nvlink.as_ref()?.version?.into())
-    }),
-    ("gpus", Unit::Number, |of| Some(of.machine.gpus.len() as f64)),
-    ("l2_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.l2_bytes as f64)),
-    ("memory_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.memory_bytes as f64)),
-    ("multiprocessors", Unit::Number, |of| of_gpu(of, |gpu| gpu.multiprocessors.into())),
-    ("threads", Unit::Number, |of| {
-        let gpu = of.machine.measured_gpu()?;
-        Some(f64::from(gpu.threads_per_multiprocessor()?) * f64::from(gpu.multiprocessors))
-    }),
-];
-
-fn of_gpu(record: &Record, number: fn(&Gpu) -> f64) -> Option<f64> {
-    record.machine.measured_gpu().map(number)
-}
 
 fn named<F>(
     what: &str,
@@ -127,10 +117,10 @@ impl Query {
         }
         let mut words = words.into_iter();
         let wanted = match kind {
-            Some("max") => Wanted::Extreme(Metric::parse(number)?, f64::max),
-            Some("min") => Wanted::Extreme(Metric::parse(number)?, f64::min),
+            Some("max") => Wanted::Extreme(Metric::parse(number)?, Pick::Largest),
+            Some("min") => Wanted::Extreme(Metric::parse(number)?, Pick::Smallest),
             Some("fit") => Wanted::Fit(named("a fit", &OF_A_FIT, number)?),
-            Some(_) => Wanted::Machine(named("a machine", &OF_A_MACHINE, number)?),
+            Some(_) => Wanted::Machine(named("a machine", &FACTS, number)?),
             None => Wanted::One(Metric::parse(number)?),
         };
         let of_machine = matches!(wanted, Wanted::Machine(_));
@@ -152,6 +142,22 @@ impl Query {
             }
         }
         Ok(Query { experiment: experiment.to_owned(), filter, on, wanted })
+    }
+
+    /// The same for a program that has one run of `experiment` and nothing else; none if that does
+    /// not give it.
+    pub fn in_one_run(&self, experiment: &str) -> Option<excerpt::page::Query> {
+        use excerpt::page::Query as Q;
+        let filter = || self.filter.clone();
+        match &self.wanted {
+            Wanted::Anywhere(value, _) => Some(Q::Number(*value)),
+            _ if self.experiment != experiment || self.on.is_some() => None,
+            Wanted::One(of) => Some(Q::One(filter(), of.clone())),
+            Wanted::Extreme(of, Pick::Largest) => Some(Q::Max(filter(), of.clone())),
+            Wanted::Extreme(of, Pick::Smallest) => Some(Q::Min(filter(), of.clone())),
+            Wanted::Machine((name, ..)) => Some(Q::Machine((*name).to_owned())),
+            Wanted::Fit(_) => None,
+        }
     }
 
     /// The unit its value is kept in.
@@ -240,7 +246,7 @@ impl Query {
                 let values = chosen.iter().map(|m| metric.runs(record, m));
                 let values: Vec<Runs> = values.collect::<Result<_, String>>()?;
                 Runs::combine(&values, |values| {
-                    let picked = values.iter().copied().reduce(pick);
+                    let picked = values.iter().copied().reduce(|a, b| pick.of(a, b));
                     Ok::<_, String>(picked.unwrap_or(f64::NAN))
                 })?
             }

@@ -8,7 +8,9 @@ use crate::claims::{
     Claim, Compared, Entry, Erratum, Findings, Recomputation, Unmeasured, Verdict,
 };
 use crate::export::{CSV, JSON};
-use crate::html::{capitalised, escape, prose};
+use excerpt::names::capitalised;
+
+use crate::html::{escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
 use crate::records::Records;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use excerpt::page::{Key, Table, Value};
 use record::statistics::CONFIDENCE;
 use record::{Measurement, Parameter, units};
 use serde::Deserialize;
@@ -12,12 +13,12 @@ use serde::Deserialize;
 use crate::both::Here;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
-use crate::metric::{Metric, Work};
-use crate::names::{self, Defaults, Group, Names};
+use crate::metric::{InRuns, Metric, Work};
+use crate::names::{self, Check, Defaults, Group, Names};
 use crate::page::Page;
 use crate::provenance;
 use crate::records::{Machine, Recorded, Records};
-use crate::select::{self, Filter};
+use crate::select::{self, Choose, Filter};
 use crate::unit::Unit;
 
 /// What `[table.NAME]` says.
@@ -25,7 +26,7 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct Block {
     /// Without, the page's.
-    experiment: Option<String>,
+    pub(crate) experiment: Option<String>,
     /// Which reference machine is shown; without, the first that has the record, and the
     /// reader's own.
     machine: Option<String>,
@@ -181,6 +182,29 @@ impl Block {
                  or is `columns_by`"
                     .to_owned())
             }
+        }
+    }
+
+    /// What it shows of one machine.
+    pub fn table(&self, names: &Defaults) -> Table {
+        let key = |key: &String| {
+            let usual = names.key(key);
+            Key { heading: self.heading(key, usual.heading), ..usual }
+        };
+        let is_parameter = |key: &&String| *key != MACHINE;
+        let value = |of: &Metric| Value {
+            of: of.clone(),
+            heading: self.heading(&of.name(), names::of_metric(of)),
+        };
+        Table {
+            title: self.caption.clone(),
+            filter: self.filter.clone(),
+            rows: self.rows.iter().filter(is_parameter).map(key).collect(),
+            columns: self.columns_by.iter().find(is_parameter).map(key),
+            values: self.metrics.iter().map(value).collect(),
+            labels: self.labels.clone(),
+            order: self.order.clone(),
+            ..Table::default()
         }
     }
 

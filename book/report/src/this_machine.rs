@@ -13,7 +13,7 @@ use crate::both::Here;
 use crate::cases;
 use crate::claims::{Compared, Entry, Findings, Test, Verdict};
 use crate::goals::GoalHere;
-use crate::metric::Metric;
+use crate::metric::{InRuns, Metric};
 use crate::page::Page;
 use crate::records::{self, Machine, Recorded, Records};
 use crate::unit::Unit;

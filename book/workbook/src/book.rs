@@ -20,7 +20,8 @@ pub(crate) struct Arguments {
     /// Folder of the finished book [default: book/html]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Fail if a committed figure is not what the records give, instead of writing it
+    /// Fail if a committed figure, or what experiments print, is not what pages and records give,
+    /// instead of writing it
     #[arg(long)]
     check: bool,
     /// List the measured cases of the reference records that no page shows

@@ -59,7 +59,8 @@ pub(crate) struct Arguments {
     /// Replace records made on other hardware, or full ones by quick ones
     #[arg(long)]
     replace: bool,
-    /// Print the tables of every experiment, which have a line each if all run
+    /// Print what every experiment prints by itself, the cases that its page shows; without, each
+    /// has a line if all run
     #[arg(long)]
     tables: bool,
     /// For authors: run one after the other on the emulated GPU, and write how long each took,

@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use excerpt::page::{Case, Kind, Pages, Table};
 use lab::counters::SUFFIX;
 use lab::ptx;
 use lab::timing::Sampling;
@@ -796,6 +797,59 @@ fn the_route_of_six_hours_takes_no_longer() {
     }
     let hours = minutes as f64 / 60.0;
     assert!((5.5..=6.0).contains(&hours), "{hours:.2} hours: change the route in course.toml");
+}
+
+/// Rows whose numbers rise do so within the same words, and each case stands in one row.
+fn is_in_order(table: &Table, cases: &[Case]) -> bool {
+    let place = |case: &Case| {
+        let rising = table.rows.iter().filter(|key| key.kind == Kind::Axis);
+        let values = rising.map(|key| case.measurement.parameters[&key.of].integer());
+        values.collect::<Vec<_>>()
+    };
+    let distinct: BTreeSet<_> =
+        cases.iter().map(|case| (&case.measurement.case, &case.measurement.parameters)).collect();
+    cases.is_sorted_by_key(place) && distinct.len() == cases.len()
+}
+
+/// What a program prints comes out of the records as the page has it.
+#[test]
+fn what_experiments_print_is_in_the_records() {
+    let pages: Pages = serde_json::from_str(&text("book/shown.json")).unwrap();
+    let lessons: BTreeSet<String> = experiments().into_iter().map(|lesson| lesson.name).collect();
+    let mut problems = vec![];
+    for (experiment, pages) in &pages {
+        assert!(lessons.contains(experiment), "{experiment}");
+        let (_, newest) = reference_records(experiment).unwrap().swap_remove(0);
+        let emulated = Results::new(root().join("results")).read(record::EMULATED, experiment);
+        for page in pages {
+            for table in &page.tables {
+                let name = format!("{}: {}", page.name, table.title);
+                let number = |record: &Record, case: &Case| {
+                    table.values.iter().all(|v| table.print(v, record, case.measurement).is_some())
+                };
+                match table.cases(&newest) {
+                    Ok((cases, others)) if others.is_empty() && is_in_order(table, &cases) => {
+                        if cases.is_empty() || !cases.iter().all(|case| number(&newest, case)) {
+                            problems.push(format!("{name}: lacks numbers"));
+                        }
+                    }
+                    found => problems.push(format!("{name}: {found:?}")),
+                }
+                // The emulated GPU has the cases, too, but where it cannot run them.
+                if let Ok(Some(record)) = &emulated
+                    && let Err(problem) = table.cases(record)
+                    && record.skipped.is_empty()
+                {
+                    problems.push(format!("{name}: {problem}"));
+                }
+            }
+            for question in &page.questions {
+                let answer = page.value(&question.answer, &newest).and_then(|v| question.print(v));
+                problems.extend(answer.err().map(|e| format!("{}: {e}", question.question)));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

@@ -1,24 +1,24 @@
 //! What is left to do when all instructions are chosen: those that nobody needs go, and so do
 //! moves and blocks with nothing in them.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::code::{Arg, Block, Code, Effect, Kernel, Reg};
 
 /// Drops instructions whose results nobody reads.
 pub(crate) fn drop_unused(kernel: &mut Kernel) {
     loop {
-        let mut used = vec![false; kernel.registers.len()];
-        for block in &kernel.blocks {
-            let read = block.code.iter().flat_map(Code::used).chain(block.by);
-            read.for_each(|reg| used[reg] = true);
-        }
+        let used = kernel
+            .blocks
+            .iter()
+            .flat_map(|block| block.code.iter().flat_map(Code::used).chain(block.by));
+        let used: HashSet<Reg> = used.collect();
         let mut dropped = false;
         for block in &mut kernel.blocks {
             let before = block.code.len();
-            block
-                .code
-                .retain(|code| code.effect == Effect::Acts || code.set().any(|reg| used[reg]));
+            block.code.retain(|code| {
+                code.effect == Effect::Acts || code.set().any(|reg| used.contains(&reg))
+            });
             dropped |= block.code.len() < before;
         }
         if !dropped {
@@ -53,23 +53,26 @@ pub(crate) fn coalesce(kernel: &mut Kernel) {
     let code = kernel.blocks.iter().flat_map(|block| &block.code);
     let moves: Vec<(Reg, Reg)> = code.filter_map(Code::ends).collect();
     let mut conflicts = conflicts(kernel, &moves);
-    // For each register the one that it has become, or itself.
-    let mut one: Vec<Reg> = (0..kernel.registers.len()).collect();
-    let root = |one: &[Reg], mut reg: Reg| {
-        while one[reg] != reg {
-            reg = one[reg];
+    let mut one: HashMap<Reg, Reg> = HashMap::new();
+    let root = |one: &HashMap<Reg, Reg>, mut reg: Reg| {
+        while let Some(next) = one.get(&reg) {
+            reg = *next;
         }
         reg
     };
     for (to, from) in moves {
         let (to, from) = (root(&one, to), root(&one, from));
-        if to != from && !conflicts[to].contains(&from) {
-            one[from] = to;
-            for other in std::mem::take(&mut conflicts[from]) {
-                conflicts[other].insert(to);
-                conflicts[to].insert(other);
-            }
+        if to == from || conflicts.get(&to).is_some_and(|with| with.contains(&from)) {
+            continue;
         }
+        one.insert(from, to);
+        let with = conflicts.remove(&from).unwrap_or_default();
+        for other in &with {
+            let others = conflicts.entry(*other).or_default();
+            others.remove(&from);
+            others.insert(to);
+        }
+        conflicts.entry(to).or_default().extend(with);
     }
     for block in &mut kernel.blocks {
         for arg in block.code.iter_mut().flat_map(|code| &mut code.args) {
@@ -83,38 +86,38 @@ pub(crate) fn coalesce(kernel: &mut Kernel) {
 }
 
 /// For each register in a move, those in others that hold something else at the same time.
-fn conflicts(kernel: &Kernel, moves: &[(Reg, Reg)]) -> Vec<BTreeSet<Reg>> {
-    let moved: BTreeSet<Reg> = moves.iter().flat_map(|(to, from)| [*to, *from]).collect();
-    let count = kernel.registers.len();
-    let mut conflicts = vec![BTreeSet::new(); count];
-    // For each block, which registers are needed when it begins.
-    let mut needed = vec![vec![false; count]; kernel.blocks.len()];
-    let (mut is_known, mut is_last) = (false, false);
-    while !is_last {
-        (is_last, is_known) = (is_known, true);
+fn conflicts(kernel: &Kernel, moves: &[(Reg, Reg)]) -> HashMap<Reg, HashSet<Reg>> {
+    let moved: HashSet<Reg> = moves.iter().flat_map(|(to, from)| [*to, *from]).collect();
+    let mut conflicts: HashMap<Reg, HashSet<Reg>> = HashMap::new();
+    // For each block, which of them are needed when it begins.
+    let mut needed = vec![HashSet::new(); kernel.blocks.len()];
+    let mut is_known = false;
+    loop {
+        let earlier = needed.clone();
         for (number, block) in kernel.blocks.iter().enumerate().rev() {
-            let mut live = vec![false; count];
-            for next in &block.next {
-                live.iter_mut().zip(&needed[*next]).for_each(|(live, later)| *live |= later);
-            }
-            block.by.into_iter().for_each(|by| live[by] = true);
+            let later = block.next.iter().flat_map(|next| &needed[*next]).copied();
+            let mut live: HashSet<Reg> = later.chain(block.by).collect();
             for code in block.code.iter().rev() {
-                // What is set at once differs, too.
-                code.set().for_each(|reg| live[reg] = true);
                 let same = code.ends().map(|(_, from)| from);
-                for reg in code.set().filter(|reg| is_last && moved.contains(reg)) {
-                    let others = moved.iter().copied().filter(|other| live[*other]);
-                    for other in others.filter(|other| *other != reg && Some(*other) != same) {
-                        conflicts[reg].insert(other);
-                        conflicts[other].insert(reg);
+                for reg in code.set().filter(|reg| is_known && moved.contains(reg)) {
+                    // What is set at once differs, too.
+                    let others = live.iter().copied().chain(code.set());
+                    let others = others.filter(|other| *other != reg && Some(*other) != same);
+                    for other in others.filter(|other| moved.contains(other)) {
+                        conflicts.entry(reg).or_default().insert(other);
+                        conflicts.entry(other).or_default().insert(reg);
                     }
                 }
-                code.set().for_each(|reg| live[reg] = false);
-                code.used().for_each(|reg| live[reg] = true);
+                code.set().for_each(|reg| {
+                    live.remove(&reg);
+                });
+                live.extend(code.used().filter(|reg| moved.contains(reg)));
             }
-            is_known &= live == needed[number];
             needed[number] = live;
         }
+        if is_known {
+            return conflicts;
+        }
+        is_known = needed == earlier;
     }
-    conflicts
 }

@@ -1,11 +1,12 @@
 //! Bars, in groups.
 
+use excerpt::page::Table;
 use record::Parameter;
 use serde::Deserialize;
 
 use super::{Drawn, GuideLine, Plot, Values};
 use crate::chart::{self, Bar, Bars};
-use crate::names::Group;
+use crate::names::{Defaults, Group};
 use crate::select;
 
 /// What a chart of bars says.
@@ -25,6 +26,17 @@ pub struct Block {
 }
 
 impl Block {
+    /// What is drawn, as a table: a row for each bar.
+    pub fn table(&self, of_block: Table, names: &Defaults) -> Table {
+        let keys = self.group.iter().chain([&self.bar]);
+        Table {
+            rows: keys.map(|key| names.key(key)).collect(),
+            values: vec![self.y.column()],
+            order: self.order.clone(),
+            ..of_block
+        }
+    }
+
     pub fn draw(&self, plot: &Plot) -> Result<Bars, String> {
         let (chosen, names) = plot.chosen(&self.order)?;
         // The same bar has the same colour in every group.

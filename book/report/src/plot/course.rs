@@ -1,14 +1,16 @@
 //! The course of an operation: what ran when, and memory over time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use excerpt::page::{Table, Value};
 use record::{Measurement, MemoryReading, Span};
 use serde::Deserialize;
 
 use super::{GuideLine, Plot};
 use crate::chart::{self, Axis, Kind, Lane, Lines, MemoryPanel, Piece, Point, Scale, Series};
-use crate::metric::Metric;
-use crate::select::Filter;
+use crate::metric::{InRuns, Metric};
+use crate::names::{self, Defaults};
+use crate::select::{CASE, Choose, Filter};
 use crate::unit::Unit;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -66,6 +68,13 @@ const KINDS: [(&str, Option<usize>); 8] = [
 const MOST_KINDS: usize = 6;
 
 impl Timeline {
+    /// How long what is drawn takes, or what is written beside it, as a table.
+    pub fn table(&self, of_block: Table, names: &Defaults) -> Table {
+        let of = self.note.clone().unwrap_or(Metric::Time);
+        let values = vec![Value { heading: names::of_metric(&of), of }];
+        Table { values, ..of_panels(&self.panels, of_block, names) }
+    }
+
     pub fn draw(&self, plot: &Plot) -> Result<chart::Timeline, String> {
         let has_spans = |m: &Measurement| !m.spans.is_empty();
         let chosen = plot.panels(&self.panels, has_spans, "timeline")?;
@@ -112,6 +121,16 @@ impl Timeline {
 }
 
 impl Memory {
+    /// The most that there is of each series of readings, as a table.
+    pub fn table(&self, of_block: Table, names: &Defaults) -> Table {
+        let most = |name: &String| Value {
+            of: Metric::Memory(name.clone(), "max".to_owned()),
+            heading: format!("At most, {}", of_block.labels.get(name).unwrap_or(name)),
+        };
+        let values = self.readings.iter().flatten().map(most).collect();
+        Table { values, ..of_panels(&self.panels, of_block, names) }
+    }
+
     pub fn draw(&self, plot: &Plot) -> Result<chart::Memory, String> {
         let has_memory = |m: &Measurement| !m.memory.is_empty();
         let chosen = plot.panels(&self.panels, has_memory, "memory over time")?;
@@ -151,6 +170,17 @@ impl Memory {
         }
         Ok(chart::Memory { panels })
     }
+}
+
+/// A row for each panel; labels are of lanes and series, and there are none of these.
+fn of_panels(panels: &[Panel], of_block: Table, names: &Defaults) -> Table {
+    let panel = |Panel { label, filter }: &Panel| {
+        let (label, filter) = (label.clone(), filter.clone());
+        excerpt::page::Panel { label, filter }
+    };
+    let panels: Vec<_> = panels.iter().map(panel).collect();
+    let rows = if panels.is_empty() { vec![names.key(CASE)] } else { vec![] };
+    Table { rows, panels, labels: BTreeMap::new(), ..of_block }
 }
 
 impl Plot<'_> {

@@ -1,12 +1,14 @@
 //! Heat maps: a cell for each pair of two parameters' values.
 
+use excerpt::page::{Key, Kind, Table};
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
 use super::{Drawn, Plot, Values, on_scale};
 use crate::chart::{self, Cell, Heatmap, Scale, Tones};
+use crate::metric::InRuns;
 use crate::names::{self, Defaults, Names};
-use crate::select::{self, Filter};
+use crate::select::{self, Choose, Filter};
 use crate::unit::Unit;
 
 /// What a heat map says.
@@ -55,6 +57,23 @@ impl Block {
         self.y.complete(names);
         for Side { of, label } in [&mut self.column, &mut self.row] {
             names.label(label, of, names::of_parameter(of));
+        }
+    }
+
+    /// What is drawn, as a table.
+    pub fn table(&self, of_block: Table) -> Table {
+        let key = |Side { of, label }: &Side| Key {
+            of: of.clone(),
+            heading: label.clone(),
+            kind: Kind::Rising,
+        };
+        Table {
+            rows: vec![key(&self.row)],
+            columns: Some(key(&self.column)),
+            values: vec![self.y.column()],
+            over: self.over.as_ref().map(|over| over.filter.clone()),
+            order: self.order.clone(),
+            ..of_block
         }
     }
 

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use excerpt::page::{Key, Kind, Table, Value};
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
 use super::{Drawn, GuideLine, Plot, Values, on_scale, same_unit};
 use crate::chart::{Axis, GuideKind, Lines, Mark, Point, Scale, Series};
 use crate::estimate::Estimate;
-use crate::metric::Metric;
+use crate::metric::{InRuns, Metric};
 use crate::names::{self, Defaults, Group, Names};
 use crate::query;
-use crate::select::{self, Filter};
+use crate::select::{self, Choose, Filter};
 use crate::unit::Unit;
 
 /// What a chart of lines says.
@@ -77,6 +78,22 @@ impl Block {
     pub fn complete(&mut self, names: &Defaults) {
         self.y.complete(names);
         names.label(&mut self.x.label, &self.x.of, names::of_parameter(&self.x.of));
+    }
+
+    /// What is drawn, as a table: a column for each line, or for the only one and its models.
+    pub fn table(&self, of_block: Table, names: &Defaults) -> Table {
+        let Along { of, label, .. } = &self.x;
+        let models = self.models.iter().filter(|_| self.series.is_none());
+        let models = models.filter_map(|Model { label, metric, .. }| {
+            Some(Value { of: metric.clone()?, heading: label.clone() })
+        });
+        Table {
+            rows: vec![Key { of: of.clone(), heading: label.clone(), kind: Kind::Axis }],
+            columns: self.series.as_ref().map(|series| names.key(series)),
+            values: std::iter::once(self.y.column()).chain(models).collect(),
+            order: self.order.clone(),
+            ..of_block
+        }
     }
 
     pub fn draw(&self, plot: &Plot) -> Result<Lines, String> {

@@ -142,7 +142,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    fn is_label(self) -> bool {
+    pub(crate) fn is_label(self) -> bool {
         self <= Place::Number
     }
 }
@@ -208,6 +208,21 @@ impl Layout {
         let is_new = heading(&columns) != heading(&self.columns);
         self.columns = columns;
         (is_new.then(|| self.heading()), self.line(cells))
+    }
+
+    /// The heading and the lines of rows that are all known, if there is room for every column or
+    /// columns may be left out.
+    pub(crate) fn table(
+        width: usize,
+        rows: &[Vec<Cell>],
+        may_leave_out: bool,
+    ) -> Option<(String, Vec<String>)> {
+        let mut layout = Layout::new(width);
+        rows.iter().flatten().for_each(|cell| widen(&mut layout.columns, cell));
+        fit(&mut layout.columns, width);
+        let has_room = layout.columns.iter().all(|column| column.width > 0);
+        let lines = rows.iter().map(|cells| layout.line(cells)).collect();
+        (has_room || may_leave_out).then(|| (layout.heading(), lines))
     }
 
     /// Headings of the columns that are shown, and of those that there is no room for.

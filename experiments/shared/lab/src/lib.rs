@@ -23,6 +23,7 @@
 //! | [`kernel`] | committed PTX, or a compiler for edited code |
 //! | [`compiler`] | NVRTC, or clang where there is none |
 //! | [`ptx`] | what of PTX the GPU runs |
+//! | `shown` | what a run prints: what a page shows of its experiment |
 //! | [`layout`] | columns and lines that fit the terminal |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
 //! | [`machine`] | describing the hardware and its state |
@@ -55,6 +56,7 @@ pub mod program;
 pub mod ptx;
 mod reference;
 pub mod session;
+mod shown;
 mod terminal;
 pub mod timeline;
 pub mod timing;

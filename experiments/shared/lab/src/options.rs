@@ -55,6 +55,12 @@ pub struct Options {
     /// nvrtc or clang, for kernels that were edited [default: NVRTC, or clang where there is none]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub compiler: Option<compiler::Choice>,
+    /// Print every case as soon as it is measured [default: at the end, those that the page shows]
+    #[arg(long, conflicts_with = "page")]
+    pub all: bool,
+    /// Print the cases that this page shows [default: the page that is called like the experiment]
+    #[arg(long, value_name = "NAME")]
+    pub page: Option<String>,
     /// Print the record as JSON on standard output (the table goes to standard error)
     #[arg(long)]
     pub json: bool,

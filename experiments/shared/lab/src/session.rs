@@ -15,6 +15,7 @@ use crate::gpu;
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
 use crate::options::{CannotRun, Options};
+use crate::shown::Shown;
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
 use crate::{lasting, machine_code, place, reference, workspace};
@@ -30,6 +31,8 @@ pub struct Lab {
     record: Record,
     monitor: Monitor,
     table: Table,
+    /// What is printed at the end; none if each case is printed as soon as it is measured.
+    shown: Option<Shown>,
     /// Under `--counters`, in the program that the profiler watches.
     windows: Option<RefCell<Windows>>,
     /// The emulated GPU, if that is what runs this.
@@ -94,7 +97,12 @@ impl Lab {
             measurements: vec![],
             skipped: vec![],
         };
+        let at_once = options.all || options.counters;
+        let shown = if at_once { None } else { Shown::find(name, options.page.as_deref())? };
         let mut table = Table::new(options.json);
+        if shown.is_some() {
+            table.keep_rows();
+        }
         table.reference = emulator.and_then(|_| reference::record(name));
         let windows = profiled.then(|| Windows::new(&context)).transpose()?;
         let windows = windows.map(RefCell::new);
@@ -107,6 +115,7 @@ impl Lab {
             record,
             monitor,
             table,
+            shown,
             windows,
             emulator,
             sources,
@@ -413,7 +422,10 @@ impl Lab {
         } else if self.windows.is_none() {
             self.record.gather_seconds = fingerprint::take(&self.context, Size::FULL)?;
         }
-        self.table.explain();
+        match &self.shown {
+            Some(shown) => shown.print(&self.record, &mut self.table),
+            None => self.table.explain(),
+        }
         let skeleton = match self.windows {
             Some(_) => counters::skeleton()?,
             None => None,

@@ -1,9 +1,10 @@
 //! The table an experiment prints: a row as soon as it is measured, so that it is the
-//! progress display too.
+//! progress display too. Where rows are kept for the end, a terminal shows how many there are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use record::statistics::{CONFIDENCE, Statistics};
 use record::{Measurement, Parameter, Record, Skipped, units};
@@ -38,6 +39,27 @@ pub(crate) struct Table {
     /// Columns that were shown in a table, and those that one had no room for.
     shown: BTreeSet<String>,
     left_out: BTreeSet<String>,
+    /// The rows so far, where they are printed at the end, in the record's order.
+    kept: Option<Vec<Kept>>,
+    /// Whether it is shown how many those are.
+    progress: bool,
+    /// The columns of those that are printed as they are.
+    explained: BTreeSet<Place>,
+}
+
+/// A row that is kept.
+struct Kept {
+    cells: Vec<Cell>,
+    notes: Vec<String>,
+}
+
+/// Erases what stands on the line.
+const ERASE: &str = "\x1b[2K";
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.write(self.erase());
+    }
 }
 
 impl Table {
@@ -54,17 +76,48 @@ impl Table {
             model: BTreeSet::new(),
             shown: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            kept: None,
+            progress: false,
+            explained: BTreeSet::new(),
         }
+    }
+
+    /// From now on keeps rows, instead of printing them at once.
+    pub(crate) fn keep_rows(&mut self) {
+        self.kept = Some(vec![]);
+        let choice = match self.to_stderr {
+            true => (std::io::stderr().is_terminal(), AutoStream::choice(&std::io::stderr())),
+            false => (std::io::stdout().is_terminal(), AutoStream::choice(&std::io::stdout())),
+        };
+        self.progress = choice.0 && choice.1 != ColorChoice::Never;
+    }
+
+    fn erase(&self) -> &'static str {
+        if self.progress { ERASE } else { "" }
+    }
+
+    fn write(&self, text: &str) {
+        // Nobody is there to be told when the terminal has gone away.
+        let _ = if self.to_stderr {
+            let mut stderr = anstream::stderr();
+            write!(stderr, "{text}").and_then(|()| stderr.flush())
+        } else {
+            let mut stdout = anstream::stdout();
+            write!(stdout, "{text}").and_then(|()| stdout.flush())
+        };
     }
 
     /// A line of text, as it is.
     pub(crate) fn line(&self, text: &str) {
-        // Nobody is there to be told when the terminal has gone away.
-        let _ = if self.to_stderr {
-            writeln!(anstream::stderr(), "{text}")
-        } else {
-            writeln!(anstream::stdout(), "{text}")
-        };
+        self.write(&format!("{}{text}\n", self.erase()));
+    }
+
+    /// A line that heads what follows.
+    pub(crate) fn heading(&self, text: &str) {
+        let bold = Style::new().bold();
+        for line in wrap(text, self.width, 0).lines() {
+            self.line(&format!("{bold}{line}{bold:#}"));
+        }
     }
 
     /// A sentence or more, on as many lines as it needs.
@@ -187,6 +240,9 @@ impl Table {
 
     /// One case that cannot be measured here.
     pub(crate) fn skipped(&mut self, skipped: &Skipped) {
+        if self.kept.is_some() {
+            return;
+        }
         let label = label(&skipped.case, &skipped.parameters);
         let reason = Some(skipped.reason.clone());
         if self.skipped == reason {
@@ -197,9 +253,77 @@ impl Table {
         self.skipped = reason;
     }
 
+    /// All skipped cases, by the reasons.
+    pub(crate) fn all_skipped(&self, all: &[Skipped]) {
+        let mut reasons: Vec<&str> = vec![];
+        for Skipped { case, parameters, reason } in all {
+            if reasons.contains(&reason.as_str()) {
+                continue;
+            }
+            reasons.push(reason);
+            let label = label(case, parameters);
+            let others = all.iter().filter(|other| other.reason == *reason).count() - 1;
+            let others = match others {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            self.mark("skipped:", &format!("{label}{others}: {reason}"));
+        }
+    }
+
+    /// The figures that are kept of the measurement at this place in the record.
+    pub(crate) fn figures(&mut self, at: usize) -> Vec<Cell> {
+        let cells = self.kept.iter().flatten().nth(at).map_or(&[][..], |kept| &kept.cells);
+        let figures = cells.iter().filter(|cell| !cell.place.is_label());
+        let figures: Vec<Cell> = figures.cloned().collect();
+        self.explained.extend(figures.iter().map(|cell| cell.place));
+        figures
+    }
+
+    /// Rows under one heading, each with the measurements in it by their places in the record,
+    /// and below them what there is to note of those. Nothing, and false, if `every` column is to
+    /// be there and there is no room.
+    pub(crate) fn rows(&mut self, rows: &[(Vec<Cell>, Vec<usize>)], every: bool) -> bool {
+        let cells: Vec<_> = rows.iter().map(|(cells, _)| cells.clone()).collect();
+        let table = Layout::table(self.width - MARK, &cells, !every);
+        let Some((heading, lines)) = table else { return false };
+        self.line(&heading);
+        let mut new = vec![];
+        for (line, (_, cases)) in lines.iter().zip(rows) {
+            let kept = self.kept.iter().flatten().enumerate();
+            let notes = kept.filter(|(at, _)| cases.contains(at)).flat_map(|(_, kept)| &kept.notes);
+            let notes: BTreeSet<&str> = notes.map(String::as_str).collect();
+            if notes.is_empty() {
+                self.line(line);
+                continue;
+            }
+            let note = notes.into_iter().collect::<Vec<_>>().join("; ");
+            let (number, is_new) = self.number(&note);
+            new.extend(is_new.then_some((number, note)));
+            self.line(&format!("{line} {WARNING}[{number}]{WARNING:#}"));
+        }
+        for (number, note) in new {
+            self.mark(&format!("note [{number}]:"), &note);
+        }
+        true
+    }
+
+    /// The number of a note, and whether it has not been said yet.
+    fn number(&mut self, note: &str) -> (usize, bool) {
+        if let Some(known) = self.notes.iter().position(|known| known == note) {
+            return (known + 1, false);
+        }
+        self.notes.push(note.to_owned());
+        (self.notes.len(), true)
+    }
+
     /// What the columns mean, once, after all rows.
     pub(crate) fn explain(&self) {
-        let mut meanings: Vec<&str> = self.meanings.values().copied().collect();
+        let mut meanings = self.meanings.clone();
+        if self.kept.is_some() {
+            meanings.retain(|rank, _| self.explained.contains(&Place::Figure(*rank)));
+        }
+        let mut meanings: Vec<&str> = meanings.into_values().collect();
         if meanings.is_empty() {
             return;
         }
@@ -220,6 +344,10 @@ impl Table {
     }
 
     fn row(&mut self, cells: &[Cell], notes: &[String]) {
+        if let Some(kept) = &mut self.kept {
+            kept.push(Kept { cells: cells.to_vec(), notes: notes.to_vec() });
+            return self.show_progress(cells);
+        }
         let (heading, row) = self.layout.row(cells);
         if let Some(heading) = heading {
             self.line(&format!("\n{heading}"));
@@ -231,12 +359,20 @@ impl Table {
             return self.line(&row);
         }
         let note = notes.join("; ");
-        let known = self.notes.iter().position(|known| *known == note);
-        let number = known.unwrap_or(self.notes.len()) + 1;
+        let (number, is_new) = self.number(&note);
         self.line(&format!("{row} {WARNING}[{number}]{WARNING:#}"));
-        if known.is_none() {
+        if is_new {
             self.mark(&format!("note [{number}]:"), &note);
-            self.notes.push(note);
+        }
+    }
+
+    /// How many rows are kept, and which is the last, on a line that the next one replaces.
+    fn show_progress(&self, last: &[Cell]) {
+        if self.progress {
+            let count = self.kept.iter().flatten().count();
+            let last: Vec<_> = last.iter().map(|cell| cell.text.as_str()).collect();
+            let text = cut(&format!("{count} measured: {}", last.join("  ")), self.width - 1);
+            self.write(&format!("{ERASE}{DIM}{text}{DIM:#}\r"));
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) const EXPERIMENTS: [&str; 3] = ["transfer-bandwidth", "host-memory", 
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on the emulated driver only.
-pub(crate) const EMULATED: [&str; 10] = [
+pub(crate) const EMULATED: [&str; 12] = [
     "vector-add",
     "warps",
     "memories",
@@ -35,6 +35,8 @@ pub(crate) const EMULATED: [&str; 10] = [
     "multi-gpu-split",
     "pool-properties",
     "memory-trace",
+    "pipeline",
+    "allocation",
 ];
 
 /// Folder of these programs.

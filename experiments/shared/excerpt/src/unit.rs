@@ -134,6 +134,18 @@ impl Unit {
         scaled.map(|(_, scale, _)| *scale)
     }
 
+    /// What a number of this unit is printed in for a reader who was asked for `typed`, and what it
+    /// is divided by first: `12,000 bytes`, not `11.7 KiB`.
+    pub fn as_typed(&self, typed: &str) -> Result<(Unit, f64), String> {
+        let scale = self.scale_of(typed);
+        let scale =
+            scale.ok_or_else(|| format!("the answer is in `{}`, not `{typed}`", self.symbol()))?;
+        Ok(match self {
+            Unit::Number | Unit::Ratio | Unit::Share => (self.clone(), 1.0),
+            _ => (Unit::Things(typed.to_owned()), scale),
+        })
+    }
+
     /// The unit that a name with its unit in it promises: `bytes`, `l2_bytes`,
     /// `bandwidth_bytes_per_second`, `roof_operations_per_second`, `latency_seconds`,
     /// `l2_throughput_percent`.

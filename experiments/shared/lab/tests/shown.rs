@@ -1,0 +1,101 @@
+//! What experiments print in a checkout: what their pages show.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod driver;
+
+use driver::{Desk, Ended};
+use excerpt::page::{Page, Pages};
+
+/// A folder that programs take for a checkout, and what its pages show.
+fn checkout() -> (Desk, Pages) {
+    let desk = Desk::new();
+    desk.write("book/book.toml", "");
+    let shown = lab::workspace::root().unwrap().join("book/shown.json");
+    let shown = std::fs::read_to_string(shown).unwrap();
+    desk.write("book/shown.json", &shown);
+    (desk, serde_json::from_str(&shown).unwrap())
+}
+
+fn page<'p>(pages: &'p Pages, experiment: &str, name: &str) -> &'p Page {
+    pages[experiment].iter().find(|page| page.name == name).unwrap()
+}
+
+/// The text on one line.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What was printed holds the titles and the questions of a page in its order, and no line is
+/// too long.
+#[track_caller]
+fn check(ended: &Ended, page: &Page) {
+    for line in ended.stdout.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let printed = joined(&ended.stdout);
+    let titles = page.tables.iter().map(|table| &table.title);
+    let mut rest = printed.as_str();
+    for text in titles.chain(page.questions.iter().map(|question| &question.question)) {
+        rest = rest.split_once(&joined(text)).unwrap_or_else(|| panic!("`{text}`: {ended}")).1;
+    }
+}
+
+/// The first cell of each row between two texts.
+fn first_cells(printed: &str, from: &str, to: &str) -> Vec<String> {
+    let part = printed.split_once(from).unwrap().1.split_once(to).unwrap().0;
+    let cells = part.lines().filter_map(|line| line.split_whitespace().next());
+    cells.map(str::to_owned).collect()
+}
+
+#[test]
+fn without_a_driver_counts_stand_in_the_order_of_the_page() {
+    for experiment in ["coalescing", "transpose", "pipeline", "allocation", "memory-trace"] {
+        let (desk, pages) = checkout();
+        let ended = desk.program(experiment, "").without_driver().run().with_code(0);
+        check(&ended, page(&pages, experiment, experiment));
+        let left = joined(&ended.stdout);
+        let left = left.split_once(" more cases were measured: --all prints every case");
+        let left = left.unwrap_or_else(|| panic!("{ended}")).0.rsplit(' ').next().unwrap();
+        let all = desk.record("emulated", experiment).measurements.len();
+        assert!((1..all).contains(&left.parse().unwrap()), "{ended}");
+    }
+}
+
+#[test]
+fn coalescing_prints_what_its_page_shows() {
+    let (desk, pages) = checkout();
+    let ended = desk.program("coalescing", "").without_driver().run().with_code(0);
+    assert!(joined(&ended.stdout).contains("An emulated GPU has no time."), "{ended}");
+    let strides = first_cells(&ended.stdout, "store\n", "\n\n");
+    assert_eq!(strides, ["1", "2", "3", "4", "6", "8"], "{ended}");
+
+    let ended = desk.run("coalescing", "--results measured").with_code(0);
+    check(&ended, page(&pages, "coalescing", "coalescing"));
+    let title = &page(&pages, "coalescing", "coalescing").tables[0].title;
+    let strides = first_cells(&ended.stdout, title, "\n\n");
+    let strides: Vec<_> = strides.iter().filter(|cell| cell.parse::<u32>().is_ok()).collect();
+    assert_eq!(strides, ["1", "2", "3", "4", "6", "8"], "{ended}");
+    let printed = joined(&ended.stdout);
+    assert!(printed.contains("Effective bandwidth, read and written"), "{ended}");
+    assert!(printed.contains("the title."), "{ended}");
+    let answer = printed.split_once("theoretical peak is left? ").unwrap().1;
+    assert!(answer.split(' ').next().unwrap().ends_with('%'), "{ended}");
+}
+
+#[test]
+fn another_page_and_all_cases_can_be_asked_for() {
+    let (desk, pages) = checkout();
+    let run = |arguments: &str| desk.program("coalescing", arguments).without_driver().run();
+    check(&run("--page memory-fetches").with_code(0), page(&pages, "coalescing", "memory-fetches"));
+    let refused = run("--page transpose").with_code(1);
+    assert!(refused.stderr.contains("bytes-in-flight, coalescing, memory-fetches"), "{refused}");
+    let all = run("--all").with_code(0).stdout;
+    let elsewhere = Desk::new();
+    let today = elsewhere.program("coalescing", "").without_driver().run().with_code(0).stdout;
+    let table = |text: &str| text.split("\nrecorded").next().unwrap().to_owned();
+    assert_eq!(table(&all), table(&today));
+    let json = run("--json").with_code(0);
+    assert!(json.stdout.starts_with('{') && json.stderr.contains("Useful bandwidth"), "{json}");
+}
