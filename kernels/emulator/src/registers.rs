@@ -88,12 +88,17 @@ impl Operation {
             Class::Narrow => {
                 let before = registers.narrow[index];
                 (self.compute)(registers, operands, mask);
-                put_back(&mut registers.narrow[index], &before, mask);
+                let row = &mut registers.narrow[index];
+                put_back(row, &before, mask, |new, old, keep| new & keep | old & !keep);
             }
             Class::Wide => {
                 let before = registers.wide[index];
                 (self.compute)(registers, operands, mask);
-                put_back(&mut registers.wide[index], &before, mask);
+                let row = &mut registers.wide[index];
+                put_back(row, &before, mask, |new, old, keep| {
+                    let keep = keep as i32 as u64;
+                    new & keep | old & !keep
+                });
             }
             Class::Predicate => {
                 let before = registers.predicates[index];
@@ -105,20 +110,31 @@ impl Operation {
     }
 }
 
-/// The bit of each lane. Processors compare a mask with several of these at once.
-const BITS: [u32; WARP] = {
-    let mut bits = [1; WARP];
-    let mut lane = 0;
-    while lane < WARP {
-        bits[lane] <<= lane;
-        lane += 1;
+/// For each half of a byte all bits of those lanes whose bit is set.
+const LANES: [[u32; 4]; 16] = {
+    let mut lanes = [[0; 4]; 16];
+    let mut place = 0;
+    while place < 64 {
+        let (half, lane) = (place / 4, place % 4);
+        lanes[half][lane] = if half >> lane & 1 == 1 { u32::MAX } else { 0 };
+        place += 1;
     }
-    bits
+    lanes
 };
 
-fn put_back<Bits: Copy>(row: &mut [Bits; WARP], before: &[Bits; WARP], mask: u32) {
-    for lane in 0..WARP {
-        row[lane] = if mask & BITS[lane] != 0 { row[lane] } else { before[lane] };
+/// Puts back what was in lanes that are not in the mask: four at once, as processors can.
+fn put_back<Bits: Copy>(
+    row: &mut [Bits; WARP],
+    before: &[Bits; WARP],
+    mask: u32,
+    blend: impl Fn(Bits, Bits, u32) -> Bits,
+) {
+    let fours = row.as_chunks_mut::<4>().0.iter_mut().zip(before.as_chunks::<4>().0);
+    for (number, (row, before)) in fours.enumerate() {
+        let keep = LANES[(mask >> (4 * number) & 15) as usize];
+        for lane in 0..4 {
+            row[lane] = blend(row[lane], before[lane], keep[lane]);
+        }
     }
 }
 
