@@ -148,11 +148,13 @@ pub(crate) fn atomic_sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) 
     let starts = &mut starts[..count];
     starts.sort_unstable();
     let in_one_sector = |a: &u64, b: &u64| a / SECTOR_BYTES == b / SECTOR_BYTES;
-    let sectors = starts.chunk_by(in_one_sector).map(|sector| {
-        let elements = sector.chunk_by(|a, b| a == b);
-        elements.map(<[u64]>::len).max().unwrap_or(0) as u64
-    });
-    Sectors { sectors: sectors.sum(), ..sectors_of(addresses, mask, bytes) }
+    let (mut sectors, mut elements) = (0, 0);
+    for sector in starts.chunk_by(in_one_sector) {
+        let lengths = sector.chunk_by(|a, b| a == b).map(<[u64]>::len);
+        elements += lengths.clone().count() as u64;
+        sectors += lengths.max().unwrap_or(0) as u64;
+    }
+    Sectors { requests: 1, sectors, ideal: (elements * bytes).div_ceil(SECTOR_BYTES) }
 }
 
 /// The sectors of a warp whose lanes access one element after the other.
@@ -211,7 +213,7 @@ pub(crate) fn wavefronts_of(
     let is_one_pass = || {
         // The first two are what most requests are, and fast to find out.
         mask == u32::MAX && (contiguous(addresses, bytes) || contiguous(addresses, 0))
-            || in_different_banks(addresses, mask)
+            || have_own_banks(addresses, mask)
     };
     if bytes <= WORD_BYTES && is_one_pass() {
         return Wavefronts { requests: 1, wavefronts: 1, ideal: 1 };
@@ -321,11 +323,14 @@ pub(crate) fn atomic_wavefronts_of(
     Wavefronts { requests: 1, wavefronts, ideal: used.div_ceil(BANKS as u64) }
 }
 
-/// Does every lane want another bank?
-fn in_different_banks(addresses: &[u64; WARP], mask: u32) -> bool {
-    let bank = |address: u64| 1u32 << (address / WORD_BYTES % BANKS as u64);
-    let banks = active(mask).fold(0, |banks, lane| banks | bank(addresses[lane]));
-    banks.count_ones() == mask.count_ones()
+/// Does every word that lanes want have a bank of its own?
+fn have_own_banks(addresses: &[u64; WARP], mask: u32) -> bool {
+    let mut words = [u64::MAX; BANKS];
+    active(mask).all(|lane| {
+        let word = addresses[lane] / WORD_BYTES;
+        let before = std::mem::replace(&mut words[word as usize % BANKS], word);
+        before == word || before == u64::MAX
+    })
 }
 
 /// Does each lane start where the lane before it ends?
