@@ -14,7 +14,7 @@ use crate::machine::taint::Unwritten;
 use crate::machine::warp::{Reason, Warp};
 use crate::memory::{Memory, Notes};
 use crate::module::{Kernel, Module};
-use crate::program::{Op, Preset, Program, Special, Strength};
+use crate::program::{Instruction, Op, Preset, Program, Special, Strength};
 use crate::registers::{Class, Registers, Slot};
 
 mod access;
@@ -91,7 +91,9 @@ struct Machine<'a> {
     of_warps: Vec<Vec<(Slot, [u32; WARP])>>,
     /// Presets that tell the place of the block: along which axis.
     of_blocks: Vec<(Slot, usize)>,
-    /// For each instruction what it did, and the buffer that it accessed last.
+    /// For each instruction how many warps and threads executed it, what it did, and the buffer
+    /// that it accessed last.
+    runs: Vec<[u64; 2]>,
     tallies: Vec<Tally>,
     buffers: Vec<usize>,
     /// Pieces of global memory, if somebody asks.
@@ -206,6 +208,7 @@ impl<'a> Machine<'a> {
             constants,
             of_warps: of_warps.collect(),
             of_blocks,
+            runs: vec![[0; 2]; program.code.len()],
             tallies: vec![Tally::default(); program.code.len()],
             buffers: vec![0; program.code.len()],
             counting: options.pieces.then(|| Box::new(Counting::new(program))),
@@ -238,11 +241,11 @@ impl<'a> Machine<'a> {
         // More than 2 to the power of 64 would never end either.
         let sizes = self.launch.grid.map(u64::from);
         let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
-        let mut idle = Vec::new();
+        let mut warps = Vec::new();
         for number in 0..blocks {
             self.block = self.block_at(number);
             self.begin_block(number);
-            let ran = self.run_block(&mut idle);
+            let ran = self.run_block(&mut warps);
             let is_greater = |fault: &Fault| {
                 fault.kind == FaultKind::Barrier
                     || fault.kind == FaultKind::Race && self.raced_at.is_none()
@@ -260,7 +263,10 @@ impl<'a> Machine<'a> {
     fn counts(self) -> Counts {
         let mut lines = Vec::<Line>::new();
         let Self { kernel, program, notes, requests, steps, .. } = self;
-        for (pc, (instruction, tally)) in program.code.iter().zip(self.tallies).enumerate() {
+        for (pc, (instruction, mut tally)) in program.code.iter().zip(self.tallies).enumerate() {
+            let weight = u64::from(instruction.weight);
+            [tally.instructions, tally.thread_instructions] =
+                self.runs[pc].map(|runs| runs * weight);
             let place = &program.places[instruction.place as usize];
             let pieces =
                 self.counting.as_ref().map(|counting| counting.pieces[pc]).unwrap_or_default();
@@ -302,39 +308,42 @@ impl<'a> Machine<'a> {
         (self.polls, self.waiting_from) = (0, self.executed);
     }
 
-    /// Runs a block. Warps that have ended are kept for the next one.
-    fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
+    /// Runs a block. There are as many warps as have waited together; one that has ended starts
+    /// anew as the next.
+    fn run_block(&mut self, warps: &mut Vec<Warp>) -> Result<()> {
         let threads = self.launch.block.iter().product::<u32>() as usize;
-        let mut waiting = Vec::new();
-        let warps = threads.div_ceil(WARP);
-        for place in 0..warps {
-            let index = if self.options.backwards { warps - 1 - place } else { place };
-            let mut warp = idle.pop().unwrap_or_else(|| self.new_warp());
+        let mut waiting = 0;
+        let count = threads.div_ceil(WARP);
+        for place in 0..count {
+            let index = if self.options.backwards { count - 1 - place } else { place };
+            if waiting == warps.len() {
+                warps.push(self.new_warp());
+            }
+            let warp = &mut warps[waiting];
             let lanes = (threads - index * WARP).min(WARP);
-            self.start(&mut warp, index, u32::MAX >> (WARP - lanes));
-            self.run_warp(&mut warp)?;
+            self.start(warp, index, u32::MAX >> (WARP - lanes));
+            self.run_warp(warp)?;
             if warp.live == 0 {
                 self.longest = self.longest.max(warp.since_start());
-                idle.push(warp);
             } else {
-                waiting.push(warp);
+                waiting += 1;
             }
         }
+        let waiting = &mut warps[..waiting];
         while waiting.iter().any(|warp| warp.live != 0) {
-            self.check_end(&waiting)?;
+            self.check_end(waiting)?;
             if !waiting.iter().any(Warp::can_run) {
-                self.open_barriers(&mut waiting)?;
+                self.open_barriers(waiting)?;
             }
-            for warp in &mut waiting {
+            for warp in waiting.iter_mut() {
                 if warp.can_run() {
                     self.run_warp(warp)?;
                 }
             }
         }
-        for warp in &waiting {
+        for warp in waiting {
             self.longest = self.longest.max(warp.since_start());
         }
-        idle.append(&mut waiting);
         Ok(())
     }
 
@@ -409,19 +418,9 @@ impl<'a> Machine<'a> {
             warp.executed += 1;
             let pc = warp.pc;
             let instruction = &program.code[pc];
-            let lanes = match instruction.guard {
-                None => warp.lanes,
-                Some((predicate, negated)) => {
-                    let value = warp.registers.predicates[usize::from(predicate)];
-                    warp.lanes & if negated { !value } else { value }
-                }
-            };
-            let tally = &mut self.tallies[pc];
-            tally.instructions += u64::from(instruction.weight);
-            // Counting bits takes long where there is no instruction for it.
-            let active = if lanes == u32::MAX { 32 } else { lanes.count_ones() };
-            tally.thread_instructions += u64::from(instruction.weight * active);
-            if self.watched == Some(warp.index) && instruction.weight > 0 {
+            let lanes = self.count(warp, pc, instruction);
+            let is_watched = self.watched == Some(warp.index);
+            if is_watched && instruction.weight > 0 {
                 self.tell_step(pc, warp.lanes);
             }
             if warp.taint.is_some() {
@@ -432,6 +431,10 @@ impl<'a> Machine<'a> {
                     operation.apply(&mut warp.registers, operands, lanes);
                 }
                 warp.pc += 1;
+                if warp.taint.is_none() && !is_watched {
+                    let more = self.compute(warp, fuel.min(SLICE - spent));
+                    (fuel, spent) = (fuel - more, spent + more);
+                }
                 continue;
             }
             if lanes == 0 {
@@ -489,6 +492,46 @@ impl<'a> Machine<'a> {
             return Err(self.stopped(warp));
         }
         Ok(())
+    }
+
+    /// Counts an instruction that the running group executes. Tells in which lanes.
+    #[inline(always)]
+    fn count(&mut self, warp: &Warp, pc: usize, instruction: &Instruction) -> u32 {
+        let lanes = match instruction.guard {
+            None => warp.lanes,
+            Some((predicate, negated)) => {
+                let value = warp.registers.predicates[usize::from(predicate)];
+                warp.lanes & if negated { !value } else { value }
+            }
+        };
+        let [warps, threads] = &mut self.runs[pc];
+        *warps += 1;
+        // Counting bits takes long where there is no instruction for it.
+        *threads += if lanes == u32::MAX { 32 } else { u64::from(lanes.count_ones()) };
+        lanes
+    }
+
+    /// Goes on as long as there is only arithmetic, for so many instructions at most. Tells how
+    /// many there were.
+    #[inline]
+    fn compute(&mut self, warp: &mut Warp, most: u32) -> u32 {
+        let program = self.program;
+        let first = warp.pc;
+        let end = warp.limit.min(first + most as usize);
+        let mut pc = first;
+        while pc < end
+            && let instruction = &program.code[pc]
+            && let Op::Compute(operation, operands) = &instruction.operation
+        {
+            let lanes = self.count(warp, pc, instruction);
+            if lanes != 0 {
+                operation.apply(&mut warp.registers, operands, lanes);
+            }
+            pc += 1;
+        }
+        warp.pc = pc;
+        warp.executed += (pc - first) as u64;
+        (pc - first) as u32
     }
 
     /// What is neither arithmetic nor frequent.
@@ -646,8 +689,8 @@ impl<'a> Machine<'a> {
     }
 
     fn has_noted(&self, kind: NoteKind, pc: usize) -> bool {
-        let place = self.place(pc);
-        self.notes.iter().any(|note| note.kind == kind && note.place == place)
+        let place = self.place_at(pc);
+        self.notes.iter().any(|note| note.kind == kind && note.place == *place)
     }
 
     /// Adds a note, if it is the first of its kind and line.
@@ -659,9 +702,13 @@ impl<'a> Machine<'a> {
     }
 
     fn place(&self, pc: usize) -> Place {
+        self.place_at(pc).clone()
+    }
+
+    fn place_at(&self, pc: usize) -> &Place {
         let code = &self.program.code;
         let instruction = &code[pc.min(code.len() - 1)];
-        self.program.places[instruction.place as usize].clone()
+        &self.program.places[instruction.place as usize]
     }
 
     /// Where the function was called that an instruction is in.

@@ -1,17 +1,26 @@
 //! Instructions that lanes of a warp execute together: shuffles, votes, matches.
 
+use crate::WARP;
 use crate::access::active;
 use crate::fault::FaultKind;
 use crate::machine::atomic::combine;
 use crate::machine::warp::{Group, Reason, Waiting, Warp};
 use crate::machine::{Machine, Result, list};
 use crate::program::{Match, Op, Reduce, Shuffle, ShuffleKind, Vote, VoteKind};
-use crate::registers::Slot;
+use crate::registers::{Class, Slot};
 
 impl Machine<'_> {
     /// Lets those lanes go on whose members are all at this instruction: they are the
     /// running group then. The others wait. False, if all have to.
     pub(super) fn meet(&mut self, warp: &mut Warp, members: Slot) -> Result<bool> {
+        // Mostly all lanes have come, and each names all.
+        if warp.lanes == u32::MAX
+            && members.class == Class::Narrow
+            && warp.registers.narrow[usize::from(members.index)] == [u32::MAX; WARP]
+        {
+            self.check_absent(warp)?;
+            return Ok(true);
+        }
         self.check_membership(warp, members)?;
         if warp.is_whole() {
             self.check_absent(warp)?;
@@ -23,16 +32,16 @@ impl Machine<'_> {
         let is_here = |waiting: &Waiting| waiting.group.pc == pc && waiting.reason == Reason::Lanes;
         warp.take_waiting(is_here, |warp, waiting| warp.lanes |= waiting.group.lanes);
         let ready = ready(warp, members, warp.lanes);
-        let tally = &mut self.tallies[pc];
+        let [warps, threads] = &mut self.runs[pc];
         if ready == 0 {
             // Nobody has executed the instruction yet.
-            tally.instructions -= 1;
-            tally.thread_instructions -= u64::from(came.count_ones());
+            *warps -= 1;
+            *threads -= u64::from(came.count_ones());
             warp.wait(Reason::Lanes);
             return Ok(false);
         }
-        tally.thread_instructions += u64::from((ready & !came).count_ones());
-        tally.thread_instructions -= u64::from((came & !ready).count_ones());
+        *threads += u64::from((ready & !came).count_ones());
+        *threads -= u64::from((came & !ready).count_ones());
         let group = Group { pc, lanes: warp.lanes & !ready };
         if group.lanes != 0 {
             warp.waiting.push(Waiting { group, reason: Reason::Lanes, others: 0 });
@@ -149,8 +158,8 @@ impl Machine<'_> {
     }
 
     pub(super) fn shuffle(&mut self, warp: &mut Warp, shuffle: &Shuffle) -> Result<()> {
-        let mut values = [0; crate::WARP];
-        let mut sources = [0; crate::WARP];
+        let mut values = [0; WARP];
+        let mut sources = [0; WARP];
         let (mut found, mut strays, mut all_there) = (0, 0, 0);
         for lane in active(warp.lanes) {
             let distance = warp.registers.get(shuffle.lane, lane) as usize & 31;
@@ -233,7 +242,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn reduce(&mut self, warp: &mut Warp, reduce: &Reduce) {
-        let mut results = [0; crate::WARP];
+        let mut results = [0; WARP];
         for lane in active(warp.lanes) {
             let members = warp.registers.get(reduce.members, lane) as u32 & warp.lanes;
             let mut values = active(members).map(|member| warp.registers.get(reduce.value, member));
