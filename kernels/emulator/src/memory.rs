@@ -497,11 +497,14 @@ pub(crate) fn in_bytes(size: u64) -> String {
     format!("{size} byte{}", if size == 1 { "" } else { "s" })
 }
 
-/// Copies a slice to one of the same length; and the words of a warp without a call.
+/// Copies a slice to one of the same length; a word, and the words of a warp, without a call.
 #[inline(always)]
 pub(crate) fn copy(into: &mut [u8], from: &[u8]) {
-    match <&mut [u8; 4 * WARP]>::try_from(&mut *into) {
-        Ok(into) if from.len() == into.len() => into.copy_from_slice(from),
+    const WORD: usize = 4;
+    const WORDS: usize = WORD * WARP;
+    match into.len() {
+        WORD => into[..WORD].copy_from_slice(&from[..WORD]),
+        WORDS => into[..WORDS].copy_from_slice(&from[..WORDS]),
         _ => into.copy_from_slice(from),
     }
 }
@@ -551,13 +554,16 @@ impl Store {
         let last = self.bytes.checked_sub(bytes as u64);
         last.is_some_and(|last| {
             let inside = |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
-            active(lanes).all(inside)
+            match lanes {
+                u32::MAX => (0..WARP).fold(true, |all, lane| all & inside(lane)),
+                some => active(some).all(inside),
+            }
         })
     }
 
-    /// Moves what lanes access between the buffer and the stage, where it lies lane after
-    /// lane. False, if not all of it lies in the buffer, or is to be read and was not
-    /// written: then what is on the stage means nothing.
+    /// Moves what lanes access between the buffer, which must hold it, and the stage, where it
+    /// lies lane after lane. False, if some of it is to be read and was not written: then what is
+    /// on the stage means nothing.
     pub(crate) fn move_lanes(
         &mut self,
         addresses: &[u64; WARP],
@@ -566,9 +572,6 @@ impl Store {
         writes: bool,
         stage: &mut [u8],
     ) -> bool {
-        if !self.holds_lanes(addresses, lanes, bytes) {
-            return false;
-        }
         if writes {
             self.write_lanes(addresses, lanes, bytes, stage)
         } else {

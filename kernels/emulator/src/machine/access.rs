@@ -290,7 +290,7 @@ impl Machine<'_> {
     /// A flag that one thread writes and another reads orders what they did before and do
     /// then.
     fn synchronise(&mut self, warp: &Warp, part: &Part<'_>, access: &Access, direction: Direction) {
-        if !direction.is_strong() {
+        if !direction.is_strong() || self.shared.order.is_quiet() {
             return;
         }
         for lane in active(part.lanes) {
@@ -368,6 +368,18 @@ impl Machine<'_> {
         Err(self.misaligned(warp, access))
     }
 
+    /// The buffer that an instruction accesses next: mostly the one that it has accessed last.
+    #[inline]
+    pub(super) fn find_buffer(&mut self, pc: usize, address: u64) -> usize {
+        let hint = &mut self.buffers[pc];
+        if !self.memory.holds(*hint, address, 1)
+            && let Some(found) = self.memory.find(address, 1)
+        {
+            *hint = found;
+        }
+        *hint
+    }
+
     fn move_global(
         &mut self,
         warp: &Warp,
@@ -379,16 +391,12 @@ impl Machine<'_> {
         let Part { addresses, lanes, .. } = part;
         let check = self.options.checks.initialised && direction.reads();
         let first = addresses[lanes.trailing_zeros() as usize];
-        let hint = &mut self.buffers[warp.pc];
-        if !self.memory.holds(*hint, first, 1)
-            && let Some(found) = self.memory.find(first, 1)
-        {
-            *hint = found;
-        }
-        let hint = *hint;
-        self.touch_global(warp, part, bytes, direction, is_row)?;
+        let hint = self.find_buffer(warp.pc, first);
         let all = bytes * WARP;
-        if is_row && self.memory.holds(hint, first, all) {
+        let is_row = is_row && self.memory.holds(hint, first, all);
+        let is_inside = is_row || self.memory.holds_lanes(hint, addresses, *lanes, bytes);
+        self.touch_global(warp, part, bytes, direction, [is_row, is_inside])?;
+        if is_row {
             let offset = first - self.memory.store(hint).address;
             let stage = &mut self.stage[..all];
             match direction.writes() {
@@ -409,7 +417,8 @@ impl Machine<'_> {
             return Ok(());
         }
         let (memory, stage) = (&mut self.memory, &mut self.stage);
-        if memory.move_lanes(hint, addresses, *lanes, bytes, direction.writes(), stage) {
+        if is_inside && memory.move_lanes(hint, addresses, *lanes, bytes, direction.writes(), stage)
+        {
             return Ok(());
         }
         for lane in active(*lanes) {

@@ -17,9 +17,13 @@ const ATOMIC_COST: u64 = 4;
 impl Machine<'_> {
     /// True, if memory is another afterwards.
     pub(super) fn atomic(&mut self, warp: &mut Warp, atomic: &Atomic, lanes: u32) -> Result<bool> {
-        let mut changed = false;
+        let (mut changed, mut is_noted) = (false, false);
         let mut places = self.addresses(warp, &atomic.address);
         let addresses = places;
+        let direction = Direction::change(atomic.scope);
+        if atomic.releases {
+            self.fence(warp, lanes, atomic.scope);
+        }
         self.each_space(atomic.address.space, &mut places, lanes, |machine, part| {
             let tally = &mut machine.tallies[warp.pc];
             let bytes = atomic.bytes as u64;
@@ -40,27 +44,29 @@ impl Machine<'_> {
                     tally.global_reductions += atomic_sectors_of(addresses, lanes, bytes);
                 }
             }
+            if space == Space::Global {
+                let first = addresses[lanes.trailing_zeros() as usize];
+                let buffer = machine.find_buffer(warp.pc, first);
+                is_noted = machine.memory.holds_lanes(buffer, addresses, lanes, atomic.bytes)
+                    && machine.note_lanes(warp, &part, atomic.bytes, direction);
+            }
             Ok(())
         })?;
         self.executed += ATOMIC_COST * u64::from(lanes.count_ones());
-        if atomic.releases {
-            self.fence(warp, lanes, atomic.scope);
-        }
         for lane in active(lanes) {
             let address = addresses[lane];
             let (space, address) = match atomic.address.space {
                 Space::Generic => Space::of(address),
                 space => (space, address),
             };
-            let direction = Direction::change(atomic.scope);
             let mut bytes = [0; 8];
-            let bytes = &mut bytes[..atomic.bytes];
-            self.read_lane(warp, space, lane, address, bytes, direction)?;
+            let there = &mut bytes[..atomic.bytes];
+            self.read_lane(warp, space, lane, address, there, direction)?;
             // What an exchange finds may be of no interest.
             if atomic.kind != AtomicKind::Exchange {
                 self.use_unwritten(warp)?;
             }
-            let old = super::extended(bytes, false);
+            let old = u64::from_le_bytes(bytes);
             let operand = warp.registers.get(atomic.operand, lane);
             let swapped = old == truncated(operand, atomic.bytes);
             if atomic.after_plain_read && !swapped {
@@ -78,24 +84,28 @@ impl Machine<'_> {
             if new != old {
                 (self.stalled, changed) = (0, true);
             }
-            bytes.copy_from_slice(&new.to_le_bytes()[..atomic.bytes]);
+            let bytes = &new.to_le_bytes()[..atomic.bytes];
             let access = LaneAccess { lane, address, bytes: atomic.bytes, direction };
             match space {
                 // The read has looked for races, also those of the write.
                 Space::Shared => self.shared.write(address, bytes),
                 Space::Global => {
-                    self.touch_global_lane(warp, access, None)?;
+                    if !is_noted {
+                        self.touch_global_lane(warp, access, None)?;
+                    }
                     let at = self.locate(warp, access)?;
                     let offset = address - self.memory.store(at).address;
                     self.memory.write_at(at, offset, bytes);
                 }
                 _ => self.write_lane(warp, space, lane, address, bytes, direction)?,
             }
-            let thread = warp.index * WARP + lane;
-            let scope = direction.scope_in(space);
-            self.shared.order.acquire(thread, address, atomic.acquires);
-            if atomic.swap.is_none() || swapped {
-                self.shared.order.release(thread, address, true, scope);
+            if !self.shared.order.is_quiet() {
+                let thread = warp.index * WARP + lane;
+                let scope = direction.scope_in(space);
+                self.shared.order.acquire(thread, address, atomic.acquires);
+                if atomic.swap.is_none() || swapped {
+                    self.shared.order.release(thread, address, true, scope);
+                }
             }
             if let Some(result) = atomic.result {
                 warp.registers.set(result, lane, old);

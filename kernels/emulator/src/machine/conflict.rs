@@ -10,19 +10,20 @@ use crate::machine::lane::{Direction, LaneAccess, is_of};
 use crate::machine::trace::Race;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
-use crate::memory::in_bytes;
+use crate::memory::{Store, in_bytes};
 use crate::program::{Op, Scope, Strength};
 
 impl Machine<'_> {
     /// Notes an access to device memory of lanes that are about to make it. What they write
-    /// is on the stage.
+    /// is on the stage. Whether that is one element after the other, and whether all of it lies in
+    /// one buffer, the caller knows.
     pub(super) fn touch_global(
         &mut self,
         warp: &Warp,
         part: &Part<'_>,
         bytes: usize,
         direction: Direction,
-        is_row: bool,
+        [is_row, is_inside]: [bool; 2],
     ) -> Result<()> {
         if !self.global.is_traced() {
             return Ok(());
@@ -31,18 +32,13 @@ impl Machine<'_> {
         let mut rest = lanes;
         let store = self.buffers[warp.pc];
         let line = self.program.code[warp.pc].place;
-        if is_row && self.memory.holds(store, addresses[0], bytes * WARP) {
+        if is_row {
             let offset = addresses[0] - self.memory.store(store).address;
             let spot = Spot { store, offset };
             let first = direction.touch(warp.index * WARP, line);
             rest = self.global.touch_row(&self.shared.order, spot, bytes, first);
-        } else if self.memory.holds_lanes(store, addresses, lanes, bytes) {
-            let first = direction.touch(warp.index * WARP, line);
-            let start = self.memory.store(store).address;
-            let lanes = (addresses, lanes);
-            if self.global.touch_lanes(&self.shared.order, (store, start), lanes, bytes, first) {
-                return Ok(());
-            }
+        } else if is_inside && self.note_lanes(warp, part, bytes, direction) {
+            return Ok(());
         }
         let reads = !direction.writes() && !direction.is_strong();
         for lane in active(rest) {
@@ -54,6 +50,23 @@ impl Machine<'_> {
             self.touch_global_lane(warp, access, Some(part))?;
         }
         Ok(())
+    }
+
+    /// Writes down an access of lanes, all of it in the [buffer](Self::find_buffer) of the
+    /// instruction. False, if there is more to find out.
+    pub(super) fn note_lanes(
+        &mut self,
+        warp: &Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+    ) -> bool {
+        let Part { addresses, lanes, .. } = *part;
+        let store = self.buffers[warp.pc];
+        let first = direction.touch(warp.index * WARP, self.program.code[warp.pc].place);
+        let Store { address, bytes: size, .. } = *self.memory.store(store);
+        let (buffer, lanes) = ((store, address, size), (addresses, lanes));
+        self.global.touch_lanes(&self.shared.order, buffer, lanes, bytes, first)
     }
 
     /// The same for one lane, of those of an instruction if that only writes.

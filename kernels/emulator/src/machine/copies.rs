@@ -4,6 +4,7 @@
 use crate::WARP;
 use crate::access::{active, sectors_of};
 use crate::fault::FaultKind;
+use crate::machine::access::Part;
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::taint::Unwritten;
 use crate::machine::warp::Warp;
@@ -75,6 +76,11 @@ impl Machine<'_> {
     ) -> Result<()> {
         let [from, into] = [&copy.from, &copy.to].map(|address| self.addresses(warp, address));
         let mut reading = 0;
+        let part = Part { space: Space::Global, addresses: &from, lanes };
+        let buffer = self.find_buffer(warp.pc, from[lanes.trailing_zeros() as usize]);
+        let is_noted = copy.source_bytes.is_none()
+            && self.memory.holds_lanes(buffer, &from, lanes, copy.bytes)
+            && self.note_lanes(warp, &part, copy.bytes, Direction::READ);
         for lane in active(lanes) {
             let to = into[lane];
             let wanted = copy.source_bytes.map_or(copy.bytes, |slot| {
@@ -86,14 +92,16 @@ impl Machine<'_> {
             let direction = Direction::START;
             let write = LaneAccess { address: to, direction, ..read };
             for access in [read, write] {
-                if access.address % bytes as u64 != 0 {
+                if access.address & (bytes as u64 - 1) != 0 {
                     return Err(self.misaligned(warp, access));
                 }
             }
             if wanted > 0 {
                 let read = LaneAccess { bytes: wanted, ..read };
                 self.locate(warp, read)?;
-                self.touch_global_lane(warp, read, None)?;
+                if !is_noted {
+                    self.touch_global_lane(warp, read, None)?;
+                }
             }
             self.touch_shared(warp, write, None)?;
             warp.copies.start(lane, to, from[lane], copy.bytes, wanted);

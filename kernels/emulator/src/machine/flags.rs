@@ -43,6 +43,10 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
     /// What is written to a place says nothing of what was there before.
     pub(crate) fn clear(&mut self, address: u64) {
         self.lists.remove(&address);

@@ -10,7 +10,7 @@ use crate::access::{active, is_between_same};
 use crate::machine::journal::{Granules, Journal};
 use crate::machine::order::Order;
 use crate::machine::readers::Readers;
-use crate::machine::trace::{Event, NEVER, Race, THREAD, Touch, Trace, UNTOUCHED};
+use crate::machine::trace::{Event, NEVER, Race, THREAD, Touch, TouchKind, Trace, UNTOUCHED};
 use crate::program::Strength;
 
 /// Granules of a line: half as many as a warp has lanes, which is also the width of many a
@@ -179,21 +179,25 @@ impl Global {
         self.trace_row(order, spot, bytes, first)
     }
 
-    /// Notes that lanes of a warp, whose first thread is given, access a buffer that starts at an
-    /// address. False, if there is more to find out.
+    /// Notes that lanes of a warp, whose first thread is given, access a buffer: its number, its
+    /// address and its size. False, if there is more to find out.
     #[inline]
     pub(crate) fn touch_lanes(
         &mut self,
         order: &Order,
-        (store, start): (usize, u64),
+        (store, start, size): (usize, u64, u64),
         (addresses, lanes): (&[u64; WARP], u32),
         bytes: usize,
         first: Touch,
     ) -> bool {
         let Some(bits) = self.granule_bits else { return true };
-        let furthest = u64::from(u32::MAX);
-        let granule = |address: u64| (address.wrapping_sub(start) >> bits).min(furthest) as u32;
-        let granules = addresses.map(granule);
+        if size >> bits > u64::from(u32::MAX) || !self.journal.has(store) {
+            return false;
+        }
+        let mut granules = [0; WARP];
+        for (granule, address) in granules.iter_mut().zip(addresses) {
+            *granule = (address.wrapping_sub(start) >> bits) as u32;
+        }
         let lanes = (Granules::Lanes(lanes, &granules), (bytes >> bits).max(1), bytes);
         self.journal.note(order, store, lanes, first)
     }
@@ -320,7 +324,7 @@ impl Global {
         let cells = divide(line, &mut self.own);
         let broken = match touch.writes {
             true => line.read_only,
-            false if touch.read_only => line.written,
+            false if touch.kind == TouchKind::ReadOnly => line.written,
             false => 0,
         };
         line.note(granules, touch);
@@ -384,7 +388,8 @@ impl Line {
     #[inline(always)]
     fn touch(&mut self, order: &Order, pattern: Pattern, granules: u16, touch: Touch) -> bool {
         let broken = if touch.writes { self.read_only } else { self.written };
-        if self.own != 0 || (touch.writes || touch.read_only) && broken & granules != 0 {
+        let is_broken = touch.writes || touch.kind == TouchKind::ReadOnly;
+        if self.own != 0 || is_broken && broken & granules != 0 {
             return false;
         }
         if self.pattern != pattern && !self.take(pattern) {
@@ -424,7 +429,7 @@ impl Line {
             true => self.written |= granules,
             false => self.read |= granules,
         }
-        if touch.read_only {
+        if touch.kind == TouchKind::ReadOnly {
             self.read_only |= granules;
         }
     }
@@ -614,8 +619,7 @@ mod tests {
             writes,
             strength: Strength::Weak,
             scope: Scope::Grid,
-            in_flight: false,
-            read_only: false,
+            kind: TouchKind::Usual,
         };
         let spot = |offset: usize| Spot { store: 0, offset: offset as u64 };
         match step {

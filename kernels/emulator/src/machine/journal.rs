@@ -8,7 +8,7 @@
 use crate::WARP;
 use crate::access::active;
 use crate::machine::order::Order;
-use crate::machine::trace::Touch;
+use crate::machine::trace::{Touch, TouchKind};
 use crate::program::{Scope, Strength};
 
 /// Words of 32 bits that are written down at most: 32 MiB. Whoever needs more is traced.
@@ -30,7 +30,7 @@ enum Deed {
 impl Deed {
     fn of(touch: Touch) -> Option<Self> {
         match touch.strength {
-            _ if touch.in_flight || touch.read_only => None,
+            _ if touch.kind != TouchKind::Usual => None,
             Strength::Weak => Some(if touch.writes { Self::Write } else { Self::Read }),
             Strength::Atomic if touch.writes && touch.scope == Scope::Grid => Some(Self::Change),
             _ => None,
@@ -53,6 +53,8 @@ pub(crate) enum Granules<'a> {
 enum Place {
     One(u32),
     Row(u32),
+    /// Each lane of a warp so many further on than the lane before it.
+    Step(u32, u32),
     /// A mask, and the number of the places.
     Lanes(u32, u32),
 }
@@ -77,37 +79,58 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Notes a deed to some granules. False, if it may race with another.
+    /// Sees to it that there are bits for all granules before this one, if they are not too many.
+    #[inline]
+    fn has_room(&mut self, end: usize) -> bool {
+        let words = end.div_ceil(BITS);
+        if words > self.deeds.len() && end <= LARGEST {
+            self.deeds.resize(words.next_power_of_two(), [0; 3]);
+        }
+        end <= LARGEST
+    }
+
+    /// Notes a deed to some granules, for which there is room. False, if it may race with another.
     #[inline(always)]
     fn allows(&mut self, deed: Deed, start: usize, count: usize) -> bool {
-        let (mut from, end) = (start, start + count);
-        if end.div_ceil(BITS) > self.deeds.len() {
-            if end > LARGEST {
-                return false;
-            }
-            self.deeds.resize(end.div_ceil(BITS).next_power_of_two(), [0; 3]);
-        }
-        while from < end {
-            let bits = (BITS - from % BITS).min(end - from);
+        let mut allows = |from: usize, bits: usize| {
             let mask = u64::MAX >> (BITS - bits) << (from % BITS);
             let [read, written, changed] = &mut self.deeds[from / BITS];
-            let others = match deed {
-                Deed::Read => *written | *changed,
-                Deed::Write => *read | *written | *changed,
-                Deed::Change => *read | *written,
+            let (others, own) = match deed {
+                Deed::Read => (*written | *changed, read),
+                Deed::Write => (*read | *written | *changed, written),
+                Deed::Change => (*read | *written, changed),
             };
-            if others & mask != 0 {
+            *own |= mask;
+            others & mask == 0
+        };
+        // Mostly they have their bits in one word.
+        if start % BITS + count <= BITS {
+            return allows(start, count);
+        }
+        let (mut from, end) = (start, start + count);
+        while from < end {
+            let bits = (BITS - from % BITS).min(end - from);
+            if !allows(from, bits) {
                 return false;
             }
-            *match deed {
-                Deed::Read => read,
-                Deed::Write => written,
-                Deed::Change => changed,
-            } |= mask;
             from += bits;
         }
         true
     }
+
+    /// The same for each lane of a mask.
+    #[inline]
+    fn allows_lanes(&mut self, deed: Deed, lanes: u32, starts: &[u32; WARP], count: usize) -> bool {
+        match lanes {
+            u32::MAX => starts.iter().all(|start| self.allows(deed, *start as usize, count)),
+            some => active(some).all(|lane| self.allows(deed, starts[lane] as usize, count)),
+        }
+    }
+}
+
+/// Where lanes access, each so many granules further on than the one before it.
+fn stepping(first: u32, step: u32) -> [u32; WARP] {
+    std::array::from_fn(|lane| first.wrapping_add(step.wrapping_mul(lane as u32)))
 }
 
 /// The time of an access: what an [`Order`] had then.
@@ -155,12 +178,23 @@ impl Journal {
         order: &Order,
         store: usize,
         (granules, count, bytes): (Granules<'_>, usize, usize),
-        touch: Touch,
+        mut touch: Touch,
     ) -> bool {
         let (Some(deed), true) = (Deed::of(touch), self.is_kept && self.words < MOST) else {
             return false;
         };
         let Some(book) = self.books.of(store) else { return false };
+        let last = match granules {
+            Granules::One(start) => start,
+            Granules::Row(start) => start + (WARP - 1) * count,
+            Granules::Lanes(u32::MAX, starts) => starts.iter().fold(0, |a, b| a.max(*b)) as usize,
+            Granules::Lanes(some, starts) => {
+                active(some).fold(0, |last, lane| last.max(starts[lane])) as usize
+            }
+        };
+        if !book.has_room(last + count) {
+            return false;
+        }
         let (place, mut words) = match granules {
             Granules::One(start) if book.allows(deed, start, count) => {
                 (Place::One(start as u32), 0)
@@ -168,11 +202,18 @@ impl Journal {
             Granules::Row(start) if book.allows(deed, start, WARP * count) => {
                 (Place::Row(start as u32), 0)
             }
-            Granules::Lanes(lanes, starts)
-                if active(lanes).all(|lane| book.allows(deed, starts[lane] as usize, count)) =>
-            {
-                book.places.push(*starts);
-                (Place::Lanes(lanes, book.places.len() as u32 - 1), WARP)
+            Granules::Lanes(lanes, starts) if book.allows_lanes(deed, lanes, starts, count) => {
+                let (first, step) = (starts[0], starts[1].wrapping_sub(starts[0]));
+                if lanes == u32::MAX && *starts == stepping(first, step) {
+                    (Place::Step(first, step), 0)
+                } else if lanes.is_power_of_two() {
+                    let lane = lanes.trailing_zeros();
+                    touch.thread += lane as u16;
+                    (Place::One(starts[lane as usize]), 0)
+                } else {
+                    book.places.push(*starts);
+                    (Place::Lanes(lanes, book.places.len() as u32 - 1), WARP)
+                }
             }
             _ => return false,
         };
@@ -206,9 +247,14 @@ impl Journal {
         for Entry { touch, bytes, place, moment } in book.entries {
             let Moment { now, barrier, block } = self.moments[moment as usize];
             (then.now, then.barrier, then.block) = (now, barrier, block);
+            let starts;
             let granules = match place {
                 Place::One(start) => Granules::One(start as usize),
                 Place::Row(start) => Granules::Row(start as usize),
+                Place::Step(first, step) => {
+                    starts = stepping(first, step);
+                    Granules::Lanes(u32::MAX, &starts)
+                }
                 Place::Lanes(lanes, place) => Granules::Lanes(lanes, &book.places[place as usize]),
             };
             tell(&then, granules, bytes.into(), touch);

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use crate::WARP;
 use crate::fault::{Fault, FaultKind};
-use crate::machine::trace::{Race, Touch};
+use crate::machine::trace::{Race, Touch, TouchKind};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
-use crate::memory::{MemoryError, in_bytes, past_end};
+use crate::memory::{MemoryError, copy, in_bytes, past_end};
 use crate::program::{AtomicKind, Op, Program, Scope, SharedArray, Strength};
 use crate::registers::{Class, Slot};
 use crate::space::Space;
@@ -16,27 +16,27 @@ use crate::space::Space;
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Direction {
-    reads: bool,
     writes: bool,
     strength: Strength,
     scope: Scope,
-    in_flight: bool,
-    read_only: bool,
+    kind: TouchKind,
+    /// The last, so that all that a [`Touch`] takes over lies together.
+    reads: bool,
 }
 
 impl Direction {
     pub(super) const READ: Self = Self::of(false, Strength::Weak, Scope::Grid);
     pub(super) const WRITE: Self = Self::of(true, Strength::Weak, Scope::Grid);
     /// An asynchronous copy writes from now on.
-    pub(super) const START: Self = Self { in_flight: true, ..Self::WRITE };
+    pub(super) const START: Self = Self { kind: TouchKind::InFlight, ..Self::WRITE };
 
     pub(super) const fn of(writes: bool, strength: Strength, scope: Scope) -> Self {
-        Self { reads: !writes, writes, strength, scope, in_flight: false, read_only: false }
+        Self { writes, strength, scope, kind: TouchKind::Usual, reads: !writes }
     }
 
     /// A load of what, as it says, nobody writes in this launch.
     pub(super) const fn read_only(self) -> Self {
-        Self { read_only: true, ..self }
+        Self { kind: TouchKind::ReadOnly, ..self }
     }
 
     /// An atomic operation.
@@ -63,9 +63,9 @@ impl Direction {
     }
 
     pub(super) fn touch(self, thread: usize, line: u32) -> Touch {
-        let Self { writes, strength, scope, in_flight, read_only, .. } = self;
+        let Self { writes, strength, scope, kind, .. } = self;
         let (thread, line) = (thread as u16, line.try_into().unwrap_or(u16::MAX));
-        Touch { thread, line, writes, strength, scope, in_flight, read_only }
+        Touch { thread, line, writes, strength, scope, kind }
     }
 
     pub(super) fn verb(self) -> &'static str {
@@ -99,14 +99,14 @@ impl Machine<'_> {
     ) -> Result<()> {
         let bytes = into.len();
         let access = LaneAccess { lane, address, bytes, direction };
-        if !address.is_multiple_of(bytes as u64) {
+        if address & (bytes as u64 - 1) != 0 {
             return Err(self.misaligned(warp, access));
         }
         match space {
             Space::Shared => {
                 self.touch_shared(warp, access, None)?;
                 let start = address as usize;
-                into.copy_from_slice(&self.shared.bytes[start..start + bytes]);
+                copy(into, &self.shared.bytes[start..start + bytes]);
             }
             Space::Local => {
                 let start = self.local(warp, access)?;

@@ -317,6 +317,12 @@ impl Order {
         self.busy = true;
     }
 
+    /// Has nothing been told that a thread could see at a flag or a lock, or tell there?
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.busy && self.flags.is_empty()
+    }
+
     /// A thread writes to a flag or a lock. `adds`: what others wrote there before is seen
     /// by those who read it, too. `scope`: for whom that counts.
     pub(crate) fn release(&mut self, thread: usize, address: u64, adds: bool, scope: Scope) {

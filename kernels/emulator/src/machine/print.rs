@@ -109,6 +109,7 @@ impl Machine<'_> {
 
     fn text(&mut self, warp: &Warp, lane: usize, address: u64) -> Result<String> {
         let mut text = Vec::new();
+        self.find_buffer(warp.pc, address);
         while text.len() < LONGEST_TEXT {
             let (space, at) = Space::of(address + text.len() as u64);
             let mut byte = [0];

@@ -289,7 +289,7 @@ impl Shared {
     /// Copies what one lane writes.
     pub(crate) fn write(&mut self, address: u64, from: &[u8]) {
         self.written.set(address, from.len() as u64);
-        self.bytes[address as usize..][..from.len()].copy_from_slice(from);
+        copy(&mut self.bytes[address as usize..][..from.len()], from);
     }
 
     /// Copies what lanes write. They must be [fine](Self::is_fine).
@@ -376,6 +376,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::trace::TouchKind;
     use crate::program::Scope;
 
     fn shared() -> Shared {
@@ -384,7 +385,7 @@ mod tests {
 
     fn touch(thread: u16, writes: bool, strength: Strength) -> Touch {
         let scope = Scope::Block;
-        Touch { thread, line: 7, writes, strength, scope, in_flight: false, read_only: false }
+        Touch { thread, line: 7, writes, strength, scope, kind: TouchKind::Usual }
     }
 
     fn write(thread: u16) -> Touch {
@@ -453,7 +454,7 @@ mod tests {
     #[test]
     fn a_copy_writes_until_somebody_waits() {
         let mut shared = shared();
-        let copy = Touch { in_flight: true, ..write(3) };
+        let copy = Touch { kind: TouchKind::InFlight, ..write(3) };
         assert_eq!(shared.touch(0, 4, copy, false), None);
         shared.pass_barrier();
         let race = shared.touch(0, 4, read(3), false).filter(|race| race.in_flight);

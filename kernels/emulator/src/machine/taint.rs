@@ -151,6 +151,7 @@ impl Machine<'_> {
     }
 
     /// What was read is used at once.
+    #[inline]
     pub(super) fn use_unwritten(&mut self, warp: &Warp) -> Result<()> {
         if self.unwritten.is_empty() {
             return Ok(());
@@ -164,10 +165,10 @@ impl Machine<'_> {
 
     /// Marks what lanes have loaded.
     pub(super) fn mark_loaded(&mut self, warp: &mut Warp, access: &Access, lanes: u32) {
-        let unwritten = std::mem::take(&mut self.unwritten);
-        if unwritten.is_empty() && warp.taint.is_none() {
+        if self.unwritten.is_empty() && warp.taint.is_none() {
             return;
         }
+        let unwritten = std::mem::take(&mut self.unwritten);
         let pc = warp.pc;
         let taint = Taint::of(warp);
         let slots = access.registers.iter().flatten();

@@ -54,7 +54,7 @@ pub(crate) struct Race {
     pub(crate) read_only: bool,
 }
 
-/// How a thread accesses a word.
+/// How a thread accesses a word: in eight bytes, which a register of the processor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
     pub(crate) thread: u16,
@@ -63,10 +63,17 @@ pub(crate) struct Touch {
     pub(crate) writes: bool,
     pub(crate) strength: Strength,
     pub(crate) scope: Scope,
+    pub(crate) kind: TouchKind,
+}
+
+/// What is special about an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TouchKind {
+    Usual,
     /// An asynchronous copy, which goes on.
-    pub(crate) in_flight: bool,
+    InFlight,
     /// A read of what nobody writes in this launch, as it says: `ld.global.nc`.
-    pub(crate) read_only: bool,
+    ReadOnly,
 }
 
 impl Event {
@@ -189,7 +196,7 @@ impl Trace {
         touch: Touch,
         gives_way: impl Fn(&Event) -> bool,
     ) -> Option<Event> {
-        let Touch { thread, line, writes, strength, scope, in_flight, .. } = touch;
+        let Touch { thread, line, writes, strength, scope, kind } = touch;
         let is_flag = strength == Strength::Atomic
             || strength == Strength::Volatile && self.write.thread & FLAG != 0;
         let mut mark = match strength {
@@ -200,7 +207,7 @@ impl Trace {
         if scope == Scope::Block && strength != Strength::Weak {
             mark |= OF_BLOCK;
         }
-        let time = if in_flight { IN_FLIGHT } else { order.now };
+        let time = if kind == TouchKind::InFlight { IN_FLIGHT } else { order.now };
         let event = Event { time, thread: thread | mark, line };
         if !writes && !is_flag && order.partial {
             let Some(read) = self.reads.iter_mut().find(|read| gives_way(read)) else {
