@@ -601,7 +601,7 @@ fn what_is_refused_at_once_builds_no_book() {
     };
     let names = ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"];
     let meant = "did you mean `coalescing`?";
-    let rows: [(&str, &[&str]); 12] = [
+    let rows: [(&str, &[&str]); 11] = [
         ("run coalescing nosuch", &names),
         ("run transpose coalesing", &["coalesing", meant]),
         ("run transpose coalescng", &["coalescng", meant]),
@@ -613,7 +613,6 @@ fn what_is_refused_at_once_builds_no_book() {
         ("exercise add --json", &["--json is for `list`"]),
         ("exercise 0", &["there is no exercise 0: they have the numbers 1 to "]),
         ("exercise list --hint", &["`list` is of all exercises: name the one"]),
-        ("exercise histogram --measure", &["`histogram` is not timed"]),
     ];
     for (arguments, said) in rows {
         run(arguments).misuses(said);
