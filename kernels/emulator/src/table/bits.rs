@@ -194,12 +194,12 @@ fn signed_field(bits: i128, start: u32, length: u32) -> i128 {
     bits >> start.min(127) << unused >> unused
 }
 
-fn insert(field: u64, into: u64, start: u32, length: u32, size: u32) -> u64 {
+fn insert(field: u128, into: u128, start: u32, length: u32, size: u32) -> u128 {
     let (start, length) = (start & 255, length & 255);
     if start >= size || length == 0 {
         return into;
     }
-    let mask = 1u64.checked_shl(length).map_or(u64::MAX, |end| end - 1) << start;
+    let mask = 1u128.checked_shl(length).map_or(u128::MAX, |end| end - 1) << start;
     field << start & mask | into & !mask
 }
 
