@@ -203,6 +203,10 @@
             dragged = undefined;
         });
         figure.addEventListener("click", ({ target }) => {
+            const waiting = target.closest("svg .measured.veiled");
+            if (waiting !== null) {
+                document.location.hash = waiting.dataset.chart; // a fold around it opens
+            }
             const { state } = target.closest("svg [data-state]")?.dataset ?? {};
             if (state !== undefined) {
                 set(new URLSearchParams(state));

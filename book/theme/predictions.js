@@ -363,7 +363,8 @@
         for (const each of inputs) {
             each.setAttribute("aria-describedby", `${question.id} ${outcome.id}`);
         }
-        // Several on a page are told apart by their questions.
+        // No landmark: a page may ask the same of several kernels.
+        section.setAttribute("role", "group");
         section.setAttribute("aria-labelledby", question.id);
 
         function entered() {

@@ -395,13 +395,13 @@ fn replace(
         problems.extend(found);
     }
     let names = toml(&options.book.join(NAMES))?;
-    let programs = programs::file(&pages, &texts, &names);
-    let programs = programs.unwrap_or_else(|problem| {
-        problems.push(problem);
-        String::new()
-    });
-    // Only where all else is right is it known what is used.
+    // Only where all else is right is it known what programs print, and what is used.
+    let mut programs = String::new();
     if problems.is_empty() {
+        match programs::file(&pages, &texts, &names) {
+            Ok(file) => programs = file,
+            Err(problem) => problems.push(problem),
+        }
         let both = pages.iter().zip(&texts);
         problems.extend(both.flat_map(|(page, text)| text.unused(page)));
     }

@@ -147,7 +147,9 @@ impl Tasks {
             let place = if kernel.is_some() { "page" } else { "terminal" };
             if names.is_empty() && part != Some(&page.part) {
                 let heading = escape(page.part.as_deref().unwrap_or_default());
-                rows += &format!("<tr><th colspan=\"6\" scope=\"rowgroup\">{heading}</th></tr>\n");
+                rows += &format!(
+                    "<tr><th colspan=\"6\" scope=\"rowgroup\"><span>{heading}</span></th></tr>\n"
+                );
                 part = Some(&page.part);
             }
             let needs = self.needs(name, pages, root)?;

@@ -1123,7 +1123,7 @@ fn a_curve_is_drawn_at_some_places_of_its_chart() {
         &[
             "data-answer-text=\"0.254, 6.52 GB/s\" data-unit=\"GB/s\"",
             "data-at=\"[[1024.0,&quot;a copy of 1 KiB&quot;],[32768.0,&quot;a copy of 32 KiB",
-            "data-figure=\"figure-copies\">",
+            "data-figure=\"figure-copies\" data-given=",
             "<div class=\"sketch\">\n<svg/>\n<svg/>\n</div>",
             words,
         ],
@@ -1141,7 +1141,7 @@ fn a_curve_is_drawn_at_some_places_of_its_chart() {
             "Link peak",
             "<desc id=\"chart-pinned-sketch-wide-desc\">Empty axes. Given: 28.5 GB/s at a copy \
              of 1 MiB.</desc>",
-            "<title>1 MiB: 28.5 GB/s</title>",
+            "<title>1 MiB: 28.5 GB/s (one run, median of 8; 95% interval: ",
         ],
     );
     assert_eq!(sketch.matches("<circle").count(), 2 * 2, "one place on two pictures: {sketch}");
@@ -1340,7 +1340,7 @@ fn quantities_without_a_value() {
 fn what_the_file_beside_a_page_cannot_define() {
     let cases = r#"
         experiment = 1 => page.toml:1: invalid type: integer `1`, expected a string
-        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `chart`, `table`, `counted`, `prediction`, `goals`, `kernel`, `explorer`; did you mean `quantities`?
+        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `along`, `chart`, `table`, `counted`, `prediction`, `goals`, `kernel`, `explorer`, `task`; did you mean `quantities`?
         chart = 1 => page.toml:1: invalid type: integer `1`, expected a map
         [table.A]\nrows = ["a"]\nmetrics = ["time"]\ncaption = "C" => page.toml:1: [table.A]: a name has lower-case letters, digits and hyphens
         [conditions]\na = "b" => page.toml:2: `a`: `b` compares nothing, and is no condition's name

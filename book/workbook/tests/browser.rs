@@ -67,7 +67,8 @@ const FOLD_CONTENTS: &str = "(() => {
 /// Lists cells in the first column that scroll with the rest of their table.
 const MOVED: &str =
     "[...document.querySelectorAll('main [data-scrolls]:has(table)')].map(table => {
-    const cell = table.querySelector('tbody tr > :first-child');
+    const cell = table.querySelector(
+        'tbody tr > :first-child:not([colspan]), tbody [scope=rowgroup] > span');
     const before = cell.getBoundingClientRect();
     table.scrollLeft = 40;
     const after = cell.getBoundingClientRect();

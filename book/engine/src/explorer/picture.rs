@@ -124,7 +124,7 @@ impl Picture {
     }
 
     /// Draws what was measured. A page hides it while the chart of this name is veiled, and says
-    /// so in its room, with a link to the chart and its prediction.
+    /// so in its room; a click there leads to the chart and its prediction.
     pub(super) fn measured(
         &mut self,
         chart: Option<&str>,
@@ -139,12 +139,12 @@ impl Picture {
         };
         let _ = writeln!(self.body, "<g class=\"measured\" data-chart=\"figure-{chart}\">");
         draw(self);
-        let _ = writeln!(self.body, "<g class=\"until\"><a href=\"#figure-{chart}\">");
+        self.body += "<g class=\"until\">\n";
         self.cell(room, MUTED, 0.05, false);
         let middle = (room[0] + room[2] / 2.0, room[1] + room[3] / 2.0);
         let text = "What was measured shows after the prediction of its chart.";
         self.text(middle, Anchor::Middle, MUTED, text);
-        self.body += "</a></g>\n</g>\n";
+        self.body += "</g>\n</g>\n";
     }
 
     /// How far down it is drawn on.

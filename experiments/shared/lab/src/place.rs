@@ -153,6 +153,35 @@ fn check_source(results: &Results, record: &Record) -> Result<()> {
     Ok(())
 }
 
+/// Writes what was measured, whose place is taken, as a run with a label that is free: it has
+/// taken minutes, perhaps. Tells that, and why the place is taken.
+fn keep(results: &Results, record: &Record, taken: anyhow::Error) -> anyhow::Error {
+    let (name, experiment) = (&record.machine.name, &record.experiment);
+    let there = results.read(name, experiment).ok().flatten();
+    let is_of_it = there.is_some_and(|old| same_hardware(&old.machine, &record.machine));
+    if record.source != Source::Measured || !is_of_it {
+        return taken;
+    }
+    let written = (2..).find_map(|number| {
+        let label = format!("{}-{number}", results.label().unwrap_or("kept"));
+        let mut kept = record.clone();
+        kept.run.label = Some(label.clone());
+        let free = results.labelled(Some(&label)).and_then(|results| {
+            let is_free = !results.path(name, experiment)?.exists();
+            Ok(is_free.then(|| results.write(&kept)))
+        });
+        free.unwrap_or_else(|e| Some(Err(e)))
+    });
+    match written {
+        Some(Ok(path)) => taken.context(format!(
+            "another run has been here meanwhile, so this one is {}",
+            path.display()
+        )),
+        Some(Err(e)) => taken.context(e),
+        None => taken,
+    }
+}
+
 /// Writes the finished record and says where it is.
 pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
     let results = results(options)?;
@@ -163,7 +192,9 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
     }
     let lock = results.lock()?;
     // Another run may have been here since this one began.
-    check(&results, record, options.replace)?;
+    if let Err(taken) = check(&results, record, options.replace) {
+        return Err(keep(&results, record, taken));
+    }
     if is_known(&results, record) {
         let path = results.path(&record.machine.name, &record.experiment)?;
         table.line(&format!("recorded before, and the same: {}", path.display()));

@@ -95,7 +95,7 @@ pub fn run_with(
 }
 
 fn conduct(
-    name: &str,
+    name: &'static str,
     kernel: Option<Kernel>,
     mut options: Options,
     experiment: &mut dyn FnMut(&mut Lab) -> Result<()>,

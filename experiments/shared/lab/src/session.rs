@@ -43,7 +43,7 @@ pub struct Lab {
 
 impl Lab {
     pub(crate) fn start(
-        name: &str,
+        name: &'static str,
         kernel: Option<Kernel>,
         options: Options,
         emulator: Option<Emulator>,

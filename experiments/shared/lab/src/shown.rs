@@ -4,12 +4,15 @@
 use std::collections::BTreeSet;
 
 use anstyle::Style;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
 use excerpt::page::{Case, FILE, Label, Page, Pages, Question, Table as Shape};
 use record::statistics::CONFIDENCE;
 use record::{Measurement, Record, Source, units};
 
 use crate::layout::{Cell, Place};
+use crate::options::Options;
 use crate::terminal::Table;
 use crate::{reference, workspace};
 
@@ -26,7 +29,7 @@ type Rows = Vec<(Vec<Cell>, Vec<usize>)>;
 impl Shown {
     /// What the page `wanted` shows of `experiment`, or else the page that is called like it. None
     /// if no page shows any, or outside of a checkout.
-    pub(crate) fn find(experiment: &str, wanted: Option<&str>) -> Result<Option<Shown>> {
+    pub(crate) fn find(experiment: &'static str, wanted: Option<&str>) -> Result<Option<Shown>> {
         let mut pages = match workspace::root().map(|root| root.join("book").join(FILE)) {
             Some(file) if file.is_file() => {
                 let named = || format!("{}: build the book anew", file.display());
@@ -42,7 +45,8 @@ impl Shown {
             (None, Some(wanted)) => {
                 let names: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
                 let names = if names.is_empty() { "none do".to_owned() } else { names.join(", ") };
-                bail!("no page `{wanted}` shows cases of {experiment}: {names}")
+                let told = format!("no page `{wanted}` shows cases of {experiment}: {names}");
+                Options::command().name(experiment).error(ErrorKind::InvalidValue, told).exit()
             }
             (None, None) if pages.is_empty() => return Ok(None),
             (None, None) => 0,

@@ -68,20 +68,32 @@ fn coalescing_prints_what_its_page_shows() {
     let (desk, pages) = checkout();
     let ended = desk.program("coalescing", "").without_driver().run().with_code(0);
     assert!(joined(&ended.stdout).contains("An emulated GPU has no time."), "{ended}");
-    let strides = first_cells(&ended.stdout, "store\n", "\n\n");
-    assert_eq!(strides, ["1", "2", "3", "4", "6", "8"], "{ended}");
+    let title = &page(&pages, "coalescing", "coalescing").tables[0].title;
+    let strides = |ended: &Ended| {
+        let mut cells = first_cells(&ended.stdout, title, "\n\n");
+        cells.retain(|cell| cell.parse::<u32>().is_ok());
+        cells
+    };
+    assert_eq!(strides(&ended), ["1", "2", "3", "4", "6", "8"], "{ended}");
 
     let ended = desk.run("coalescing", "--results measured").with_code(0);
     check(&ended, page(&pages, "coalescing", "coalescing"));
-    let title = &page(&pages, "coalescing", "coalescing").tables[0].title;
-    let strides = first_cells(&ended.stdout, title, "\n\n");
-    let strides: Vec<_> = strides.iter().filter(|cell| cell.parse::<u32>().is_ok()).collect();
-    assert_eq!(strides, ["1", "2", "3", "4", "6", "8"], "{ended}");
+    assert_eq!(strides(&ended), ["1", "2", "3", "4", "6", "8"], "{ended}");
+    assert!(ended.stdout.contains("Effective bandwidth,"), "{ended}");
+    // The tests' GPU does not tell how fast its memory is.
+    assert!(joined(&ended.stdout).contains("is left? This run does not tell: "), "{ended}");
+}
+
+#[test]
+fn a_run_answers_what_its_page_asks() {
+    let (desk, pages) = checkout();
+    let ended = desk.run("timing-pitfalls", "--results measured").with_code(0);
+    let page = page(&pages, "timing-pitfalls", "timing-pitfalls");
+    check(&ended, page);
     let printed = joined(&ended.stdout);
-    assert!(printed.contains("Effective bandwidth, read and written"), "{ended}");
-    assert!(printed.contains("the title."), "{ended}");
-    let answer = printed.split_once("theoretical peak is left? ").unwrap().1;
-    assert!(answer.split(' ').next().unwrap().ends_with('%'), "{ended}");
+    let (_, answer) = printed.split_once(&joined(&page.questions[0].question)).unwrap();
+    let number = answer.split_whitespace().next().unwrap().strip_suffix('×');
+    assert!(number.is_some_and(|number| number.parse::<f64>().is_ok()), "{ended}");
 }
 
 #[test]
@@ -89,8 +101,8 @@ fn another_page_and_all_cases_can_be_asked_for() {
     let (desk, pages) = checkout();
     let run = |arguments: &str| desk.program("coalescing", arguments).without_driver().run();
     check(&run("--page memory-fetches").with_code(0), page(&pages, "coalescing", "memory-fetches"));
-    let refused = run("--page transpose").with_code(1);
-    assert!(refused.stderr.contains("bytes-in-flight, coalescing, memory-fetches"), "{refused}");
+    let refused = run("--page transpose").with_code(2);
+    assert!(refused.stderr.contains("coalescing, memory-fetches, bytes-in-flight"), "{refused}");
     let all = run("--all").with_code(0).stdout;
     let elsewhere = Desk::new();
     let today = elsewhere.program("coalescing", "").without_driver().run().with_code(0).stdout;
