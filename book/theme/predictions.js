@@ -363,9 +363,6 @@
         for (const each of inputs) {
             each.setAttribute("aria-describedby", `${question.id} ${outcome.id}`);
         }
-        // No landmark: a page may ask the same of several kernels.
-        section.setAttribute("role", "group");
-        section.setAttribute("aria-labelledby", question.id);
 
         function entered() {
             const chosen = isChoice ? inputs.find(each => each.checked) : input;

@@ -38,9 +38,9 @@ const TERMINAL: &str = "<!DOCTYPE html><meta charset=\"utf-8\"><style>
 fn html(output: &str) -> String {
     let output = output.replace('&', "&amp;").replace('<', "&lt;");
     let mut parts = output.split("\u{1b}[");
-    let (mut html, mut open) = (parts.next().unwrap().to_owned(), 0);
+    let (mut html, mut open) = (parts.next().unwrap_or_default().to_owned(), 0);
     for part in parts {
-        let (style, text) = part.split_once('m').unwrap();
+        let (style, text) = part.split_once('m').expect("styles end with an m");
         html += &match style {
             "0" => "</span>".repeat(std::mem::take(&mut open)),
             style => {
@@ -84,7 +84,7 @@ fn readmes_pictures_are_of_today() {
     let mut page = Page::new(browser, VIEW);
     let mut chapters = book::chapters().into_iter();
     let chapter = chapters.find(|page| page.ends_with("access-patterns/coalescing.html")).unwrap();
-    page.visit(&format!("file://{}?coalescing.stride=5", chapter.display()));
+    page.visit(&format!("file://{}?coalescing.index=5*t", chapter.display()));
     page.wait_until("document.querySelector('main .said').textContent.includes('index 5*t')");
     let bottom = "Math.round(document.querySelector('main .said').getBoundingClientRect().bottom)";
     let height = page.evaluate(bottom).as_u64().unwrap();
