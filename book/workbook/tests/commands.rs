@@ -1140,6 +1140,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     let changed = before.iter().filter(|(path, text)| changed[*path] != **text);
     assert_eq!(changed.count(), 1, "more than the summary was changed");
 
+    checkout.run("build").succeeds();
     checkout.run("build --check").succeeds();
     let pages = pages(&checkout.path("book/html"));
     let page = &pages["access-patterns/shared-atomics.html"];
