@@ -142,12 +142,16 @@
     // Figures: the veil and the guess.
 
     // The text about a figure: what follows up to the next figure, question or heading other than
-    // *Why*. A fold that is closed, such as a nudge, gives nothing away.
+    // *Why*. A fold that is closed, such as a nudge, gives nothing away, and an explorer that a
+    // link sets is what the link is about.
     function aftermath(figure) {
+        const set = [...new URLSearchParams(document.location.search).keys()];
+        const isLinked = ({ dataset: { explorer } }) =>
+            explorer !== undefined && set.some(key => key.startsWith(`${explorer}.`));
         const text = [];
         let next = figure.nextElementSibling;
         while (next && !next.matches("h2:not(#why), h3, h4, figure.chart, .prediction")) {
-            if (!next.matches("details, #why")) {
+            if (!next.matches("details, #why") && !isLinked(next)) {
                 text.push(next);
             }
             next = next.nextElementSibling;

@@ -471,6 +471,23 @@ fn an_explorer_says_what_is_wrong_with_an_address() {
     assert_eq!(page.problems(), [""; 0]);
 }
 
+/// Below a veiled chart an explorer waits for the prediction, unless a link leads to it.
+#[test]
+fn a_link_to_a_setting_shows_it_at_once() {
+    let Some(browser) = Browser::get() else { return };
+    let pipeline = find("pipeline").expect("it is one");
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("data-explorer=\"pipeline\"")[0]);
+    let waits =
+        format!("document.querySelector('{}').closest('[inert]') !== null", of(pipeline, ".said"));
+    assert!(page.holds(&waits));
+    let address = page.text("location.pathname");
+    page.visit(&format!("file://{address}?pipeline.streams=3"));
+    assert!(!page.holds(&waits));
+    shows(&page, pipeline, &[("streams", "3")]);
+    assert_eq!(page.problems(), [""; 0]);
+}
+
 #[test]
 fn a_knob_goes_no_further_than_the_others_leave_it() {
     let Some(browser) = Browser::get() else { return };
