@@ -892,7 +892,7 @@ fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
         if words > MOST {
             faults.push(format!("shows {words} words; fold or cut all but {MOST}"));
         }
-        let core = without_folds(&source);
+        let core = unfolded(&source).join("\n") + "\n";
         let stands = |heading: &&str| core.find(&format!("\n## {heading}\n"));
         let lacks = ORDER.iter().filter(|h| !MAY_LACK.contains(h) && stands(h).is_none());
         faults.extend(lacks.map(|heading| format!("needs a section `## {heading}`")));
@@ -930,20 +930,6 @@ fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
         problems.extend(faults.into_iter().map(|fault| format!("{page} {fault}")));
     }
     none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
-}
-
-/// A page's source without what is folded.
-fn without_folds(page: &str) -> String {
-    let (mut depth, mut core) = (0, String::new());
-    for line in page.lines() {
-        depth += line.matches("<details").count();
-        if depth == 0 {
-            core += line;
-            core.push('\n');
-        }
-        depth -= line.matches("</details>").count();
-    }
-    core
 }
 
 /// What we cannot explain is said in one place: a page with such an effect leads to the list, and
