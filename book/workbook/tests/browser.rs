@@ -39,6 +39,7 @@ mod skip;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use axe::Rules;
 use checkout::{Checkout, other_machine};
@@ -919,6 +920,19 @@ fn what_a_terminal_has_solved_is_marked_where_the_book_is_served() {
     page.visit(&format!("http://{}/exercises.html", server.address()));
     page.wait_until(&format!("{marks}.length > 0"));
     assert_eq!(page.texts(marks), ["add solved", "mirror begun"]);
+    // What is solved meanwhile is marked once a check that runs in the page has ended.
+    let build = "fetch('/build').then(answer => answer.json()).then(({ build }) => build)";
+    let before = page.evaluate(build);
+    page.evaluate("document.querySelector('main p').setAttribute('aria-busy', 'true')");
+    let progress = json!({ "exercises": { "add": done(true), "mirror": done(true) } });
+    checkout.write("my/progress.json", &progress.to_string());
+    while page.evaluate(build) == before {
+        thread::sleep(Duration::from_millis(50));
+    }
+    thread::sleep(Duration::from_secs(1)); // twice as long as it takes a page to ask
+    assert_eq!(page.texts(marks), ["add solved", "mirror begun"]);
+    page.evaluate("document.querySelector('main p').removeAttribute('aria-busy')");
+    page.wait_until(&format!("{marks}[1] === 'mirror solved'"));
     // The same book, which nobody serves, asks for nothing that is not there.
     let mut page = Page::new(browser, LIGHT);
     page.open(&checkout.path("book/html/exercises.html"));

@@ -168,8 +168,10 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
     // The file is the terminal's; what is no such file is refused, and nothing is lost.
     let kept =
         page.text("Object.entries(localStorage).find(([key]) => key.endsWith(' progress'))[1]");
-    server.checkout().write("my/progress.json", &kept);
-    let listed = server.checkout().run("exercise list --json");
+    // It is read in another checkout: the other tests' pages would load again.
+    let terminal = Checkout::new();
+    terminal.write("my/progress.json", &kept);
+    let listed = terminal.run("exercise list --json");
     let listed: Value = serde_json::from_str(listed.succeeds()).expect("it is JSON");
     let listed = listed["exercises"].as_array().expect("all of them");
     let chunks = listed.iter().find(|done| done["name"] == "chunks").expect("it is there");
