@@ -71,6 +71,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let options = Options::of(&root.join("book"))?;
     let mut folders = vec![]; // of revisions, until all is read
     let [a, b] = names(root, arguments, options.this_machine.as_deref())?;
+    if a == b {
+        misused!("both sides are {a}: name another machine, run or revision for one of them");
+    }
     let first = side(root, &a, &mut folders)?;
     let second = side(root, &b, &mut folders)?;
     let found = compare(&options, first, second)?;

@@ -128,6 +128,7 @@ fn a_side_that_is_not_there_is_refused() {
         ("compare h200 h200/nosuch", "there are no measured records of `h200/nosuch`"),
         ("compare h200 ../h200", "is not a usable machine name"),
         ("compare h200 emulated", "there are no measured records of `emulated`"),
+        ("compare h200 h200", "both sides are h200: name another"),
         ("compare h200", "nothing was measured in this checkout yet"),
         ("compare", "nothing was measured in this checkout yet: name two sides"),
         ("compare nosuch:h200 h200", "git has no nosuch"),

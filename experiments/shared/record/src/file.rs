@@ -679,7 +679,9 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 pub fn lock(path: &Path) -> Result<File, Error> {
     let io = Error::io(path);
     std::fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).map_err(&io)?;
-    let file = File::create(path).map_err(&io)?;
+    // What lies there is left as it is: the name may be a file of somebody's.
+    let mut options = File::options();
+    let file = options.write(true).create(true).truncate(false).open(path).map_err(&io)?;
     match file.lock() {
         // Some network drives know no locks.
         Err(e) if e.kind() != std::io::ErrorKind::Unsupported => Err(io(e)),
