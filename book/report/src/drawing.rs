@@ -1,5 +1,6 @@
-//! Drawings that explain: `{{drawing NAME}}`. Each has one idea, and is drawn by code in
-//! the house style, wide and narrow, as charts are.
+//! Drawings that explain: `{{drawing NAME}}`. Each has one idea, in the house style, wide and
+//! narrow, as charts are. What they say and all timetables are in `book/drawings.toml`; the others
+//! are drawn by code.
 //!
 //! | module | drawings |
 //! |---|---|
@@ -11,20 +12,17 @@
 //! | `numbers` | formats of numbers |
 //! | `kernels` | kernels that follow each other, and a square of sums that shares its loads |
 //! | `host` | kinds of host memory, a page fault, a program's steps, and a loader's slots |
-//! | `streams` | streams and engines, a pipeline, all-reduces beside products, and blocks that wait |
+//! | `streams` | streams and engines, and blocks that wait |
 //! | `ring` | an all-reduce, step by step |
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
 //! | `attention` | the matrix of scores that never exists |
 //! | `together` | threads that make one number, or a place for each |
 //! | `cuts` | a net that several GPUs share |
-//! | `models` | what a model keeps: activations, keys and values, packed weights; micro-batches |
-//! | `timetable` | timetables, and those of a copy between host and GPU |
-//! | `moves` | timetables of memory that is carried, taken and given back |
-//! | `queues` | timetables of calls, copies, launches and blocks |
-//! | `shares` | timetables of what is shared: starts, a cache, a list of jobs, a host |
+//! | `models` | what a model keeps: activations, keys and values, packed weights |
+//! | `limits` | the roof over what a kernel can reach |
+//! | `timetable` | timetables |
 //! | `canvas` | the sheet, and what colours mean |
-//! | `limits` | what bounds a kernel: room for its blocks, and the roof over what it can reach |
 //! | `facts` | what a machine's records say |
 
 mod attention;
@@ -38,14 +36,11 @@ mod layouts;
 mod limits;
 mod machine;
 mod models;
-mod moves;
 mod multiprocessor;
 mod numbers;
 mod pool;
-mod queues;
 mod ring;
 mod shared;
-mod shares;
 mod streams;
 mod threads;
 mod timetable;
@@ -54,105 +49,96 @@ mod together;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::html::{escape, prose};
 use crate::names::did_you_mean;
 use crate::records::Records;
 use crate::svg::{self, Width};
 use canvas::Canvas;
-use facts::{Facts, Of};
+use facts::Facts;
 
+/// What `drawings.toml` says of a drawing.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Drawing {
     /// What a page calls it; part of its id, `drawing-NAME`.
-    pub name: &'static str,
+    #[serde(skip)]
+    name: String,
     /// One sentence, for screen readers.
-    title: &'static str,
+    title: String,
     /// What is to be seen, for screen readers.
-    description: &'static str,
+    description: String,
     /// A sentence or two below it.
-    caption: &'static str,
-    /// Whose numbers it shows.
-    of: Of,
-    draw: fn(&mut Canvas, &Facts),
+    caption: String,
+    /// Its numbers are those of a machine of so many GPUs.
+    gpus: Option<u32>,
+    timetable: Option<String>,
+    strips: Option<String>,
 }
 
-pub static ALL: [Drawing; 62] = [
-    threads::THREADS,
-    threads::BLOCKS,
-    machine::MACHINE,
-    threads::GRID,
-    threads::SECTORS,
-    shared::BANKS,
-    shared::TILE,
-    host::KINDS,
-    host::FAULT,
-    layouts::LAYOUTS,
-    streams::STREAMS,
-    streams::PIPELINE,
-    streams::OVERLAP,
-    streams::WAITING,
-    machine::TOPOLOGY,
-    ring::RING,
-    pool::POOL,
-    pool::THRESHOLD,
-    emulator::EMULATOR,
-    numbers::FORMATS,
-    kernels::FUSION,
-    multiprocessor::MULTIPROCESSOR,
-    attention::SCORES,
-    cuts::CUTS,
-    timetable::CLOCK,
-    timetable::COPY_TIME,
-    timetable::LATENCY,
-    timetable::TRIPS,
-    moves::FIRST_TOUCH,
-    moves::STAGING,
-    moves::ZERO_COPY,
-    moves::CLOCKS,
-    moves::ORDERS,
-    kernels::REUSE,
-    queues::PEELING,
-    queues::TWO_PAIRS,
-    queues::LAUNCHES,
-    queues::WAVES,
-    queues::RETURNS,
-    queues::ARRIVAL,
-    queues::BUSY,
-    shares::FETCHES,
-    shares::FLIGHT,
-    shares::STARTS,
-    shares::RUNGS,
-    shares::SHARES,
-    shares::INDICES,
-    shares::JOBS,
-    shares::CARRIERS,
-    shares::PROCESSES,
-    together::CELLS,
-    together::AGREEMENT,
-    together::SO_FAR,
-    limits::ROOM,
-    limits::ROOF,
-    host::STEPS,
-    host::SHELF,
-    models::SEGMENTS,
-    models::MICRO_BATCHES,
-    models::KEYS,
-    models::PACKED,
-    models::PAGES,
+type Draw = fn(&mut Canvas);
+
+/// What is drawn by code.
+const BY_CODE: [(&str, Draw); 33] = [
+    ("agreement", together::agreement),
+    ("banks", shared::banks),
+    ("blocks", threads::split),
+    ("cells", together::cells),
+    ("cuts", cuts::cuts),
+    ("emulator", emulator::emulator),
+    ("formats", numbers::formats),
+    ("fusion", kernels::fusion),
+    ("grid", threads::grid),
+    ("host-memory", host::kinds),
+    ("keys", models::keys),
+    ("layouts", layouts::layouts),
+    ("machine", machine::machine),
+    ("multiprocessor", multiprocessor::multiprocessor),
+    ("packed", models::packed),
+    ("page-fault", host::fault),
+    ("pages", models::pages),
+    ("pool", pool::pool),
+    ("release-threshold", pool::threshold),
+    ("reuse", kernels::reuse),
+    ("ring", ring::ring),
+    ("roof", limits::roof),
+    ("scores", attention::scores),
+    ("sectors", threads::sectors),
+    ("segments", models::segments),
+    ("shelf", host::shelf),
+    ("so-far", together::so_far),
+    ("steps", host::steps),
+    ("streams", streams::streams),
+    ("threads", threads::threads),
+    ("tile", shared::tile),
+    ("topology", machine::topology),
+    ("waiting", streams::waiting),
 ];
+
+/// All drawings, by their names.
+pub static ALL: LazyLock<BTreeMap<String, Drawing>> = LazyLock::new(|| {
+    let all = toml::from_str(include_str!("../../drawings.toml"));
+    let mut all: BTreeMap<String, Drawing> = all.expect("a table of each drawing");
+    all.iter_mut().for_each(|(name, drawing)| drawing.name.clone_from(name));
+    all
+});
 
 /// The drawing called `name`; the error names the one that was probably meant.
 pub fn find(name: &str) -> Result<&'static Drawing, String> {
-    ALL.iter().find(|drawing| drawing.name == name).ok_or_else(|| {
-        let near = did_you_mean(name, ALL.iter().map(|drawing| drawing.name));
+    ALL.get(name).ok_or_else(|| {
+        let near = did_you_mean(name, ALL.keys().map(String::as_str));
         format!("there is no such drawing{near}")
     })
 }
 
 impl Drawing {
+    /// The drawing as HTML.
     pub fn expand(&self, records: &Records) -> String {
-        let machine = self.of.machine(records);
+        let machine = self.gpus.and_then(|gpus| facts::machine(gpus, records));
         let facts = machine.map_or_else(Facts::default, Facts::of);
         let whose = machine.map_or_else(String::new, |machine| match machine.is_reference() {
             true => format!(" Numbers: {}.", escape(&machine.label)),
@@ -166,13 +152,20 @@ impl Drawing {
             self.name,
             self.svg(&facts, Width::Wide),
             self.svg(&facts, Width::Narrow),
-            prose(self.caption),
+            prose(&self.caption),
         )
     }
 
-    fn canvas(&self, facts: &Facts, width: Width) -> Canvas {
-        let mut canvas = Canvas::new(width);
-        (self.draw)(&mut canvas, facts);
+    fn canvas<'f>(&self, facts: &'f Facts, width: Width) -> Canvas<'f> {
+        let mut canvas = Canvas::new(width, facts);
+        match (&self.timetable, &self.strips) {
+            (Some(panels), _) => timetable::timetable(&mut canvas, panels),
+            (None, Some(panels)) => drop(timetable::strips(&mut canvas, panels)),
+            (None, None) => {
+                let draw = BY_CODE.iter().find(|(drawn, _)| *drawn == self.name);
+                draw.expect("code that draws it").1(&mut canvas);
+            }
+        }
         canvas
     }
 
@@ -180,12 +173,6 @@ impl Drawing {
         let Canvas { svg, width: across, bottom, .. } = self.canvas(facts, width);
         let id = format!("drawing-{}", self.name);
         let (size, body) = ((across, bottom + 4.0), svg.shapes() + &svg.texts());
-        svg::element(&id, (width, size), [self.title, self.description], "", &body)
-    }
-}
-
-impl fmt::Debug for Drawing {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Drawing").field(&self.name).finish()
+        svg::element(&id, (width, size), [&self.title, &self.description], "", &body)
     }
 }

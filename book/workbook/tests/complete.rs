@@ -589,8 +589,8 @@ fn no_page_and_no_drawing_is_left_over() {
             problems.push(format!("book/src/{file}: nothing in the book shows it"));
         }
     }
-    for drawing in &report::drawing::ALL {
-        let directive = format!("{{{{drawing {}}}}}", drawing.name);
+    for name in report::drawing::ALL.keys() {
+        let directive = format!("{{{{drawing {name}}}}}");
         if !pages.iter().any(|page| page.contains(&directive)) {
             problems.push(format!("{directive}: no page shows it"));
         }

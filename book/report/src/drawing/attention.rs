@@ -1,31 +1,13 @@
 //! Attention: the matrix of scores, and the part of it that exists at a time.
 
-use super::Drawing;
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, UPLOAD, area};
-use super::facts::{Facts, Of};
-
-pub(super) const SCORES: Drawing = Drawing {
-    name: "scores",
-    title: "The matrix of scores exists one tile at a time",
-    description: "A large square with a dashed edge: the scores of N queries and N keys. Left of it \
-        stands Q, N rows, above it K and below it V, each of N columns. One small tile of the square is \
-        filled, where a tile of rows of Q and a tile of keys cross. An arrow leads from it along \
-        its row of tiles. Right of the square stands the output, N rows, of which those beside \
-        the tile are marked; between them are the largest score so far, the sum of \
-        exponentials, and the weighted sum of values.",
-    caption: "A block takes some rows of Q and walks along the keys. Only the current tile of scores \
-        exists, inside the multiprocessor. Of the tiles before, the block keeps three things for \
-        each row. The whole matrix never exists.",
-    of: Of::Nobody,
-    draw: scores,
-};
 
 /// Tiles along a side of the matrix; those of the block; at which of them it is.
 const TILES: usize = 8;
 const ROW: usize = 2;
 const COLUMN: usize = 3;
 
-fn scores(c: &mut Canvas, _: &Facts) {
+pub(super) fn scores(c: &mut Canvas) {
     let tile = c.pick(26.0, 18.0);
     let (gap, thin) = (c.pick(14.0, 8.0), c.pick(40.0, 26.0));
     let side = TILES as f64 * tile;

@@ -3,6 +3,7 @@
 //! Lengths and places are in pixels from the upper left, as in charts, whose colours and
 //! typeface these are. The sheet is as high as what is drawn on it.
 
+use super::facts::Facts;
 use crate::svg::text::{self, LINE, SIZE};
 use crate::svg::{Face, Form, Look, Place, Svg, dot};
 
@@ -27,7 +28,9 @@ pub(super) fn area(left: f64, top: f64, width: f64, height: f64) -> Area {
     Area { left, top, right: left + width, bottom: top + height }
 }
 
-pub(super) struct Canvas {
+pub(super) struct Canvas<'f> {
+    /// What there is to say of a machine.
+    pub(super) facts: &'f Facts,
     /// What it is laid out for.
     pub(super) layout: Width,
     pub(super) width: f64,
@@ -36,10 +39,10 @@ pub(super) struct Canvas {
     pub(super) svg: Svg,
 }
 
-impl Canvas {
-    pub(super) fn new(layout: Width) -> Canvas {
+impl Canvas<'_> {
+    pub(super) fn new(layout: Width, facts: &Facts) -> Canvas<'_> {
         let width = layout.pick(640.0, 360.0);
-        Canvas { layout, width, bottom: 0.0, svg: Svg::new((width, f64::INFINITY)) }
+        Canvas { facts, layout, width, bottom: 0.0, svg: Svg::default() }
     }
 
     /// What belongs to its layout.
@@ -50,6 +53,12 @@ impl Canvas {
     /// Draws a box for a thing.
     pub(super) fn frame(&mut self, area: Area, pen: Pen) {
         self.rectangle(area, pen, 0.1, 1.0, ROUND);
+    }
+
+    /// Draws a box for a thing, with its name in it.
+    pub(super) fn thing(&mut self, area: Area, pen: Pen, name: &str) {
+        self.frame(area, pen);
+        self.label(area, name);
     }
 
     /// Draws only the edge of a box.
@@ -70,6 +79,12 @@ impl Canvas {
     /// Draws one of several things that lie side by side.
     pub(super) fn cell(&mut self, area: Area, pen: Pen, opacity: f64) {
         self.rectangle(area, pen, opacity, 1.0, 0);
+    }
+
+    /// Draws such a one with its name in it.
+    pub(super) fn named(&mut self, area: Area, pen: Pen, opacity: f64, name: &str) {
+        self.cell(area, pen, opacity);
+        self.label(area, name);
     }
 
     fn rectangle(&mut self, area: Area, pen: Pen, fill: f64, line: f64, radius: i32) {

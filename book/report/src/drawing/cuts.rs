@@ -1,23 +1,6 @@
 //! A net on two GPUs, cut in four ways.
 
-use super::Drawing;
 use super::canvas::{Anchor, Canvas, MEMORY, Pen, UPLOAD, area};
-use super::facts::{Facts, Of};
-
-pub(super) const CUTS: Drawing = Drawing {
-    name: "cuts",
-    title: "Four ways to cut a net of two layers over two GPUs",
-    description: "Four pictures of two GPUs, one below the other. Each has the batch, x, as a narrow \
-        rectangle, and the two layers' weights, A and B, as squares; what the GPU has of them is \
-        filled. Data: half of the rows of x, all of A and B. State: half of x, half of A and half \
-        of B. Columns: all of x, the left or the right half of A, the upper or the lower half of \
-        B. Layers: the first GPU has x and A, the second B. An arrow between the GPUs says what \
-        they send.",
-    caption: "Two GPUs, one above the other, that share a batch x and two layers with weights A \
-        and B. What a GPU has is filled; the arrow shows what they send each other.",
-    of: Of::Nobody,
-    draw: cuts,
-};
 
 /// A part of a rectangle: left, top, right and bottom, as shares of its sides.
 type Has = [f64; 4];
@@ -46,7 +29,7 @@ const WAYS: [(&str, &str, &str, [[Has; 3]; 2]); 4] = [
     ),
 ];
 
-fn cuts(c: &mut Canvas, _: &Facts) {
+pub(super) fn cuts(c: &mut Canvas) {
     let in_a_row = c.pick(4, 2);
     let (width, side, height) = (148.0, 44.0, 78.0);
     let gap = (c.width - 2.0 - width * in_a_row as f64) / (in_a_row - 1) as f64;

@@ -1,23 +1,8 @@
 //! The emulated GPU.
 
-use super::Drawing;
 use super::canvas::{Anchor, COMPUTE, Canvas, DRIVER, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
 
-pub(super) const EMULATOR: Drawing = Drawing {
-    name: "emulator",
-    title: "The emulated GPU has two halves: the driver's API in front, a PTX interpreter behind",
-    description: "A program and its kernels' PTX stand before a large box, the emulated GPU. \
-        Its front half is the driver's API: contexts, memory, streams and launches. Its rear half \
-        is the interpreter, which runs the PTX of each warp on the CPU, on emulated memory. Three \
-        things come out: results, counts, and errors with their line. No times come out.",
-    caption: "The program is the same; only the library behind the driver's API is different. What \
-        follows from instructions and addresses comes out; times do not.",
-    of: Of::Nobody,
-    draw: emulator,
-};
-
-fn emulator(c: &mut Canvas, _: &Facts) {
+pub(super) fn emulator(c: &mut Canvas) {
     let (program, gpu, api, interpreter, out) = c.pick(
         (
             area(1.0, 62.0, 118.0, 92.0),
@@ -42,18 +27,14 @@ fn emulator(c: &mut Canvas, _: &Facts) {
             ],
         ),
     );
-    c.frame(program, Pen::MUTED);
-    c.label(program, "your program, with its kernels as PTX");
+    c.thing(program, Pen::MUTED, "your program, with its kernels as PTX");
     c.outline(gpu, Pen::MUTED);
     c.heading((gpu.left + 13.0, gpu.top + 17.0), Anchor::Start, "The emulated GPU");
-    c.frame(api, DRIVER);
-    c.label(api, "driver API: memory, streams, events, launches");
-    c.frame(interpreter, COMPUTE);
-    c.label(interpreter, "PTX interpreter: runs each warp, checks and counts each access");
+    c.thing(api, DRIVER, "driver API: memory, streams, events, launches");
+    c.thing(interpreter, COMPUTE, "PTX interpreter: runs each warp, checks and counts each access");
     let results = ["results", "counts", "errors, with their line"];
     for (place, what) in out.into_iter().zip(results) {
-        c.frame(place, MEMORY);
-        c.label(place, what);
+        c.thing(place, MEMORY, what);
     }
     match c.pick(true, false) {
         true => {

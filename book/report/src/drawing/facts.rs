@@ -1,76 +1,52 @@
 //! What a drawing says of a machine, out of its records.
 
+use std::collections::BTreeMap;
+
+use excerpt::machine::FACTS;
+use record::units;
+
 use crate::query::Query;
 use crate::records::{Machine, Records};
 
-/// Which machine's numbers a drawing shows: the reader's if it has them, else the first
-/// reference's that has.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Of {
-    Nobody,
-    AMachine,
-    SeveralGpus,
-}
-
-/// Numbers for people; a machine need not have all.
+/// Numbers of a machine for people, by their names; a machine need not have all.
 #[derive(Default)]
 pub(super) struct Facts {
     pub(super) gpus: usize,
-    pub(super) host_memory: Option<String>,
-    pub(super) pcie_generation: Option<String>,
-    /// One way, in theory.
-    pub(super) link_peak: Option<String>,
-    pub(super) multiprocessors: Option<String>,
-    pub(super) l2: Option<String>,
-    pub(super) memory: Option<String>,
-    /// In theory.
-    pub(super) memory_peak: Option<String>,
-    /// One way, in theory.
-    pub(super) nvlink_peak: Option<String>,
-    /// Operations of one multiprocessor in a cycle, measured: in single and double
-    /// precision, and of tensor cores.
-    pub(super) fp32: Option<String>,
-    pub(super) fp64: Option<String>,
-    pub(super) tensor: Option<String>,
+    pub(super) numbers: BTreeMap<&'static str, String>,
 }
 
-impl Of {
-    pub(super) fn machine(self, records: &Records) -> Option<&Machine> {
-        let least = match self {
-            Of::Nobody => return None,
-            Of::AMachine => 1.0,
-            Of::SeveralGpus => 2.0,
-        };
-        let mut machines = records.here.iter().chain(records.references());
-        machines.find(|machine| fact(machine, "gpus").is_some_and(|(gpus, _)| gpus >= least))
-    }
+/// Operations of one multiprocessor in a cycle, as they were measured.
+const A_CYCLE: [(&str, &str); 3] = [
+    ("fp32", "device-report rate operation=fma4 : model.operations_per_cycle"),
+    ("fp64", "device-report rate operation=fma_f64 : model.operations_per_cycle"),
+    ("tensor", "max device-report tensor : model.operations_per_cycle"),
+];
+
+/// The reader's machine if it has so many GPUs, or else the first reference machine that has.
+pub(super) fn machine(gpus: u32, records: &Records) -> Option<&Machine> {
+    let mut machines = records.here.iter().chain(records.references());
+    machines.find(|machine| fact(machine, "gpus").is_some_and(|(has, _)| has >= gpus.into()))
 }
 
 impl Facts {
     pub(super) fn of(machine: &Machine) -> Facts {
-        let fact = |name| fact(machine, name);
-        let text = |name| fact(name).map(|(_, text)| text);
-        let host = machine.experiments().next().and_then(|experiment| {
-            Some(machine.record(experiment).ok()?.machine.host_memory_bytes)
-        });
-        let a_cycle = |case: &str| {
-            let query = format!("{case} : model.operations_per_cycle");
-            number(machine, &query).map(|(_, text)| text)
-        };
-        Facts {
-            gpus: fact("gpus").map_or(0, |(gpus, _)| gpus as usize),
-            host_memory: host.map(record::units::bytes),
-            pcie_generation: text("pcie_generation"),
-            link_peak: text("link_peak"),
-            multiprocessors: text("multiprocessors"),
-            l2: text("l2_bytes"),
-            memory: text("memory_bytes"),
-            memory_peak: text("memory_peak"),
-            nvlink_peak: text("nvlink_peak"),
-            fp32: a_cycle("device-report rate operation=fma4"),
-            fp64: a_cycle("device-report rate operation=fma_f64"),
-            tensor: a_cycle("max device-report tensor"),
-        }
+        let facts = FACTS.iter().map(|(name, ..)| (*name, fact(machine, name)));
+        let a_cycle = A_CYCLE.map(|(name, query)| (name, number(machine, query)));
+        let all = facts.chain(a_cycle);
+        let mut numbers: BTreeMap<_, _> = all.filter_map(|(n, is)| Some((n, is?.1))).collect();
+        let record = machine.experiments().next().and_then(|of| machine.record(of).ok());
+        numbers.extend(record.map(|of| ("host", units::bytes(of.machine.host_memory_bytes))));
+        let gpus = fact(machine, "gpus").map_or(0, |(gpus, _)| gpus as usize);
+        Facts { gpus, numbers }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.numbers.get(name).map(String::as_str)
+    }
+
+    /// `what`, and after `between` the number of this name, if there is one.
+    pub(super) fn with(&self, what: &str, between: &str, name: &str) -> String {
+        self.get(name).map_or(what.to_owned(), |number| format!("{what}{between}{number}"))
     }
 }
 

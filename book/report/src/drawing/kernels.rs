@@ -1,26 +1,11 @@
 //! Kernels that follow each other, and what a thread does with what it loads.
 
-use super::Drawing;
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
-
-pub(super) const FUSION: Drawing = Drawing {
-    name: "fusion",
-    title: "Four kernels move eight arrays; one that does the same moves two",
-    description: "Above, four kernels stand over five arrays in memory. An arrow leads from an \
-        array up to each kernel, and one from each kernel down to the next array: four reads and \
-        four writes. Below, one wide kernel with the same four steps stands over two arrays, the \
-        input and the output: one read and one write.",
-    caption: "Four steps as four kernels, and as one. Every arrow is an array that moves. What lies \
-        between the steps of the fused kernel stays in registers.",
-    of: Of::Nobody,
-    draw: fusion,
-};
 
 const STEPS: usize = 4;
 const HEIGHT: f64 = 30.0;
 
-fn fusion(c: &mut Canvas, _: &Facts) {
+pub(super) fn fusion(c: &mut Canvas) {
     let arrays = ["in", "a", "b", "a", "out"];
     // Arrays and steps take turns from left to right.
     let pitch = c.width / (2 * STEPS + 1) as f64;
@@ -53,26 +38,12 @@ fn fusion(c: &mut Canvas, _: &Facts) {
         }
         for (array, name) in arrays.into_iter().enumerate().step_by(fused) {
             let cell = place(2 * array, lower, 1);
-            c.cell(cell, MEMORY, 0.3);
-            c.label(cell, name);
+            c.named(cell, MEMORY, 0.3, name);
         }
     }
 }
 
-pub(super) const REUSE: Drawing = Drawing {
-    name: "reuse",
-    title: "One sum takes two loads for a multiplication; a square of sums shares its loads",
-    description: "Two squares of sums, with the loads from one matrix at their left and those from \
-        the other above. A thread with one sum loads one number of each and multiplies once. A \
-        thread with 4 by 4 sums loads four numbers of each, and multiplies each with each: \
-        sixteen multiplications for eight loads.",
-    caption: "A step of a matmul in one thread: what it loads, at the left and above, and the sums \
-        to which it adds products. Every crossing is a multiplication.",
-    of: Of::Nobody,
-    draw: reuse,
-};
-
-fn reuse(c: &mut Canvas, _: &Facts) {
+pub(super) fn reuse(c: &mut Canvas) {
     let (cell, pitch) = c.pick((30.0, 320.0), (24.0, 180.0));
     for (n, side) in [1, 4].into_iter().enumerate() {
         let left = 1.0 + n as f64 * pitch;

@@ -1,21 +1,6 @@
 //! Structures in memory.
 
-use super::Drawing;
 use super::canvas::{Anchor, Canvas, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
-
-pub(super) const LAYOUTS: Drawing = Drawing {
-    name: "layouts",
-    title: "Reading one field of all elements moves all of an array of structures, but only a \
-        quarter of a structure of arrays",
-    description: "Eight elements with four fields x, y, z and q in three layouts, each as a strip \
-        of four sectors. In the array of structures, field x is in all four sectors. In tiles of \
-        four elements it is in two of them, in the structure of arrays in one.",
-    caption: "Eight elements with the 4-byte fields x, y, z and q, in three layouts. If a kernel \
-        reads every x, the framed 32-byte sectors move.",
-    of: Of::Nobody,
-    draw: layouts,
-};
 
 const ELEMENTS: usize = 8;
 const FIELDS: [&str; 4] = ["x", "y", "z", "q"];
@@ -28,7 +13,7 @@ fn place(element: usize, field: usize, tile: usize) -> usize {
     element / tile * tile * FIELDS.len() + field * tile + element % tile
 }
 
-fn layouts(c: &mut Canvas, _: &Facts) {
+pub(super) fn layouts(c: &mut Canvas) {
     let columns = c.pick(32, 16); // in a line of the strip
     let word = (c.width - 2.0) / columns as f64;
     let lines = (32 / columns) as f64;

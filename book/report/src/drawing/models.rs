@@ -1,25 +1,8 @@
 //! What a model keeps and computes: activations, micro-batches, keys and values, packed weights.
 
-use super::Drawing;
 use super::canvas::{Anchor, COMPUTE, Canvas, MEMORY, Pen, UPLOAD, area};
-use super::facts::{Facts, Of};
-use super::timetable::timetable;
 
-pub(super) const SEGMENTS: Drawing = Drawing {
-    name: "segments",
-    title: "The backward pass computes one segment after another again, the last one first",
-    description: "A row of 24 layers in four segments of six, for the forward pass: the first \
-        activation of each segment is filled, because it is kept. Below are four rows for the \
-        backward pass. In each, the six layers of one segment are filled, in the first row those \
-        of the last segment, and so on to the first segment.",
-    caption: "24 layers in four segments. Forward, the first activation of each is kept. \
-        Backward, a segment's other activations are computed when they are needed: those of the \
-        last segment for the first time, those of the others once more.",
-    of: Of::Nobody,
-    draw: segments,
-};
-
-fn segments(c: &mut Canvas, _: &Facts) {
+pub(super) fn segments(c: &mut Canvas) {
     const SEGMENTS: usize = 4;
     const LAYERS: usize = 6;
     const ROW: f64 = 30.0;
@@ -60,37 +43,7 @@ fn segments(c: &mut Canvas, _: &Facts) {
     }
 }
 
-pub(super) const MICRO_BATCHES: Drawing = Drawing {
-    name: "micro-batches",
-    title: "Each GPU begins a step after the one before, and ends a step later",
-    description: "A timetable with a row for each of four GPUs and 11 steps. GPU 0 works on the \
-        micro-batches 1 to 8 in the steps 1 to 8, GPU 1 in the steps 2 to 9, GPU 2 in the steps 3 \
-        to 10, and GPU 3 in the steps 4 to 11. Each is idle in the three other steps.",
-    caption: "Four GPUs, and eight micro-batches on the way forward.",
-    of: Of::Nobody,
-    draw: |c, _| {
-        let panels = "Eight micro-batches
-GPU 0: 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8, 3 .
-GPU 1: 1 ., 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8, 2 .
-GPU 2: 2 ., 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8, 1 .
-GPU 3: 3 ., 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8";
-        timetable(c, panels);
-    },
-};
-
-pub(super) const KEYS: Drawing = Drawing {
-    name: "keys",
-    title: "A token's query meets the keys of all tokens so far, and their values become one sum",
-    description: "Five columns, one for each token, with a key above a value: these are kept. \
-        Above them is the query of token 5, with an arrow to each of the five keys. Below them \
-        arrows lead from each of the five values to one sum, from which token 6 is made.",
-    caption: "While token 6 is generated, the query of token 5 meets all five keys. Keys and \
-        values are kept: that is the cache.",
-    of: Of::Nobody,
-    draw: keys,
-};
-
-fn keys(c: &mut Canvas, _: &Facts) {
+pub(super) fn keys(c: &mut Canvas) {
     const TOKENS: usize = 5;
     const HEIGHT: f64 = 30.0;
     let (label, width, pitch) = c.pick((80.0, 76.0, 104.0), (58.0, 46.0, 58.0));
@@ -100,15 +53,13 @@ fn keys(c: &mut Canvas, _: &Facts) {
         c.text((1.0, y + HEIGHT / 2.0), Anchor::Start, Pen::INK, name);
     }
     let query = area(left(TOKENS - 1), rows[0], width, HEIGHT);
-    c.cell(query, COMPUTE, 0.25);
-    c.label(query, "q5");
+    c.named(query, COMPUTE, 0.25, "q5");
     let sum = area(left(TOKENS / 2), rows[3], width, HEIGHT);
     for token in 0..TOKENS {
         let middle = left(token) + width / 2.0;
         for (letter, y) in [("k", rows[1]), ("v", rows[2])] {
             let place = area(left(token), y, width, HEIGHT);
-            c.cell(place, MEMORY, 0.2);
-            c.label(place, &format!("{letter}{}", token + 1));
+            c.named(place, MEMORY, 0.2, &format!("{letter}{}", token + 1));
         }
         let spread = |middle_of: f64| middle_of + (middle - middle_of) / 12.0;
         let from = (spread(query.middle().0), query.bottom + 2.0);
@@ -116,24 +67,12 @@ fn keys(c: &mut Canvas, _: &Facts) {
         let to = (spread(sum.middle().0), sum.top - 3.0);
         c.arrow(&[(middle, rows[2] + HEIGHT + 2.0), to], UPLOAD);
     }
-    c.cell(sum, COMPUTE, 0.25);
-    c.label(sum, "sum");
+    c.named(sum, COMPUTE, 0.25, "sum");
     c.arrow(&[(sum.right + 2.0, sum.middle().1), (left(3) + 4.0, sum.middle().1)], COMPUTE);
     c.text((left(3) + 10.0, sum.middle().1), Anchor::Start, Pen::INK, "token 6");
 }
 
-pub(super) const PACKED: Drawing = Drawing {
-    name: "packed",
-    title: "16 bytes hold 4 weights in FP32, and 32 in INT4",
-    description: "Four bars of equal length, 16 bytes each, divided into weights: FP32 into 4, \
-        each a float; FP16 into 8, each a float of half the bits; INT8 into 16, each a number \
-        from -127 to 127 times a scale; INT4 into 32, each a number from -7 to 7 times a scale.",
-    caption: "16 bytes of a row of weights in four formats.",
-    of: Of::Nobody,
-    draw: packed,
-};
-
-fn packed(c: &mut Canvas, _: &Facts) {
+pub(super) fn packed(c: &mut Canvas) {
     let formats = [
         ("FP32", 4, "a float"),
         ("FP16", 8, "a float of half the bits"),
@@ -153,21 +92,7 @@ fn packed(c: &mut Canvas, _: &Facts) {
     }
 }
 
-pub(super) const PAGES: Drawing = Drawing {
-    name: "pages",
-    title: "Two reservations of twelve places waste ten; five pages of four waste six",
-    description: "Two rows of places for keys. Contiguous: request A has twelve places of which \
-        five are used, request B twelve of which nine are used. Paged: five pages of four places. \
-        Page 0 is full of B's, page 1 of A's, page 2 has one of B's, page 3 is full of B's, and \
-        page 4 has one of A's. Below is the table: A has pages 1 and 4, B pages 0, 3 and 2.",
-    caption: "Two requests of five and of nine tokens. Contiguous, each reserves twelve places; \
-        paged, each takes pages of four when it needs them, wherever one is free. Dashed places \
-        are reserved but empty.",
-    of: Of::Nobody,
-    draw: pages,
-};
-
-fn pages(c: &mut Canvas, _: &Facts) {
+pub(super) fn pages(c: &mut Canvas) {
     let (cell, gap) = c.pick((25.0, 8.0), (14.0, 4.0));
     // For each piece that is taken, whose it is, and how many of its places are used.
     let contiguous = [("A", 5), ("B", 9)];
@@ -184,8 +109,7 @@ fn pages(c: &mut Canvas, _: &Facts) {
                 let at = area(x, top + 24.0, cell, 28.0).inside(0.5);
                 x += cell;
                 if place < *used {
-                    c.cell(at, pen, 0.25);
-                    c.label(at, whose);
+                    c.named(at, pen, 0.25, whose);
                 } else {
                     c.ghost(at, Pen::MUTED);
                 }
@@ -201,8 +125,7 @@ fn pages(c: &mut Canvas, _: &Facts) {
     }
     for (whose, pages, pen) in [("A", "1, 4", COMPUTE), ("B", "0, 3, 2", UPLOAD)] {
         let place = area(1.0, top + 6.0, 28.0, 24.0);
-        c.cell(place, pen, 0.25);
-        c.label(place, whose);
+        c.named(place, pen, 0.25, whose);
         let said = format!("pages {pages}");
         c.text((38.0, top + 18.0), Anchor::Start, Pen::INK, &said);
         top += 30.0;

@@ -1,20 +1,6 @@
 //! Formats of numbers.
 
-use super::Drawing;
 use super::canvas::{Anchor, Canvas, DRIVER, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
-
-pub(super) const FORMATS: Drawing = Drawing {
-    name: "formats",
-    title: "What formats save, they save on the exponent, the fraction, or both",
-    description: "Seven formats of numbers as rows of bits, one below the other: a sign, then the \
-        exponent, then the fraction. FP32 has 8 bits of exponent and 23 of fraction, TF32 8 and \
-        10, BF16 8 and 7, FP16 5 and 10, E5M2 5 and 2, E4M3 4 and 3, E2M1 2 and 1.",
-    caption: "Each small box is a bit. The exponent tells between which two powers of two a \
-        number lies; the fraction tells where between them. BF16 is the upper half of FP32.",
-    of: Of::Nobody,
-    draw: formats,
-};
 
 /// Name, bits of the exponent, bits of the fraction.
 const ALL: [(&str, usize, usize); 7] = [
@@ -27,7 +13,7 @@ const ALL: [(&str, usize, usize); 7] = [
     ("FP4, E2M1", 2, 1),
 ];
 
-fn formats(c: &mut Canvas, _: &Facts) {
+pub(super) fn formats(c: &mut Canvas) {
     let bit = (c.width - 2.0) / 32.0;
     for (row, (name, exponent, fraction)) in ALL.into_iter().enumerate() {
         let top = row as f64 * 48.0;

@@ -1,36 +1,6 @@
 //! What a pool of the driver holds.
 
-use super::Drawing;
 use super::canvas::{Anchor, Canvas, DRIVER, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
-
-pub(super) const POOL: Drawing = Drawing {
-    name: "pool",
-    title: "A free leaves memory in the pool; a wait gives back what is unused",
-    description: "Bars after each of seven calls. Two allocations: the pool reserves one block, \
-        then two, and both are used. After a free, two are reserved and one is used. The next \
-        allocation takes the block that is there. After two frees, two are reserved and none is \
-        used. After a wait for the stream, nothing is reserved.",
-    caption: "What a pool has after each call: blocks that the program uses, and blocks that are \
-        reserved but free, which the next allocation gets without asking the system. By default a \
-        wait gives the free ones back.",
-    of: Of::Nobody,
-    draw: pool,
-};
-
-pub(super) const THRESHOLD: Drawing = Drawing {
-    name: "release-threshold",
-    title: "A release threshold lets the pool keep memory through a wait",
-    description: "Two rows of bars, for two rounds of an allocation, a free and a wait. With a \
-        threshold of 0 the wait gives the block back, and the second round has to get it from \
-        the system again. With a high threshold the block stays reserved, and the second round \
-        finds it.",
-    caption: "Two rounds of an allocation, a free and a wait. The release threshold is how much \
-        the pool may keep through a wait; an arrow marks each time that it has to ask the system \
-        for memory.",
-    of: Of::Nobody,
-    draw: threshold,
-};
 
 /// A call, and how many blocks are reserved and used after it.
 type After = (&'static str, usize, usize);
@@ -78,7 +48,7 @@ fn key(c: &mut Canvas, y: f64) {
     c.text((x + 20.0, y), Anchor::Start, Pen::INK, "from the system");
 }
 
-fn pool(c: &mut Canvas, _: &Facts) {
+pub(super) fn pool(c: &mut Canvas) {
     let (allocate, free) = c.pick(("allocate", "free"), ("alloc", "free"));
     let calls = [
         (allocate, 1, 1),
@@ -93,7 +63,7 @@ fn pool(c: &mut Canvas, _: &Facts) {
     bars(c, 20.0, 2, &calls);
 }
 
-fn threshold(c: &mut Canvas, _: &Facts) {
+pub(super) fn threshold(c: &mut Canvas) {
     let allocate = c.pick("allocate", "alloc");
     key(c, 9.0);
     let mut top = 44.0;

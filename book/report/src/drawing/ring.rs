@@ -1,23 +1,6 @@
 //! An all-reduce over a ring, step by step.
 
-use super::Drawing;
 use super::canvas::{Anchor, COMPUTE, Canvas, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
-
-pub(super) const RING: Drawing = Drawing {
-    name: "ring",
-    title: "Chunks go round the ring once to be added up, and once more to be passed on",
-    description: "Seven pictures of four GPUs, each with its vector in four chunks; a number in \
-        each chunk says how many GPUs' inputs are in it. At the start all are 1. In steps 1 to 3 \
-        each GPU adds one chunk that comes from the GPU before it: 2, 3, then 4 inputs, so that \
-        each GPU has one chunk that is complete. In steps 4 to 6 complete chunks are passed on, \
-        until all are complete everywhere.",
-    caption: "A ring all-reduce. A column is a GPU, with a vector of four chunks; a number tells \
-        how many GPUs' inputs are summed in the chunk. A frame marks what has just arrived from \
-        the GPU to the left (at the first, from the last).",
-    of: Of::Nobody,
-    draw: ring,
-};
 
 const GPUS: usize = 4;
 
@@ -50,7 +33,7 @@ pub(super) fn steps() -> Vec<Step> {
     steps
 }
 
-fn ring(c: &mut Canvas, _: &Facts) {
+pub(super) fn ring(c: &mut Canvas) {
     let cell = 18.0;
     let side = cell * GPUS as f64;
     let in_a_row = c.pick(7, 4);

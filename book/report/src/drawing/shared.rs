@@ -1,22 +1,6 @@
 //! Shared memory: its banks, and a tile that is turned in it.
 
-use super::Drawing;
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, UPLOAD, area};
-use super::facts::{Facts, Of};
-
-pub(super) const BANKS: Drawing = Drawing {
-    name: "banks",
-    title: "A column of a plain tile lies in one bank, of a padded or swizzled tile in all 32",
-    description: "Three squares of 32 rows and 32 columns. Columns are banks; each row is the word \
-        that one thread of a warp reads when the warp reads a column of a tile in shared memory. \
-        In the plain tile all 32 words are in the same bank, a vertical line. In the padded tile \
-        they lie on a diagonal, one in each bank. In the swizzled tile they are scattered, one \
-        in each bank as well.",
-    caption: "A warp reads a column of a tile of 32 × 32 words: in which of the 32 banks is the \
-        word of each thread? A bank gives one word at a time.",
-    of: Of::Nobody,
-    draw: banks,
-};
 
 /// The column that is read.
 const COLUMN: usize = 6;
@@ -24,7 +8,7 @@ const COLUMN: usize = 6;
 /// In which bank the column's element in this row is.
 type Bank = fn(usize) -> usize;
 
-fn banks(c: &mut Canvas, _: &Facts) {
+pub(super) fn banks(c: &mut Canvas) {
     let (cell, pitch) = c.pick((6.0, 223.0), (3.5, 124.0));
     let side = 32.0 * cell;
     let tiles: [(&str, &str, Bank); 3] = [
@@ -50,21 +34,7 @@ fn banks(c: &mut Canvas, _: &Facts) {
     }
 }
 
-pub(super) const TILE: Drawing = Drawing {
-    name: "tile",
-    title: "A tile is read in rows, turned in shared memory, and written in rows",
-    description: "Three squares of 4 by 4 numbered elements: a tile of the input, the tile in \
-        shared memory, a tile of the output. Row 1 of the input, elements 4 to 7, is marked, and \
-        goes into row 1 of the shared tile. Column 1 of the shared tile, elements 1, 5, 9 and \
-        13, is marked too, and becomes row 1 of the output.",
-    caption: "Rows of the input go into rows of the tile; columns of the tile become rows of the \
-        output. Both matrices are thus touched only along their rows; the turning happens in \
-        shared memory.",
-    of: Of::Nobody,
-    draw: tile,
-};
-
-fn tile(c: &mut Canvas, _: &Facts) {
+pub(super) fn tile(c: &mut Canvas) {
     let (cell, pitch) = c.pick((40.0, 239.0), (25.0, 129.0));
     let side = 4.0 * cell;
     let names = c.pick(

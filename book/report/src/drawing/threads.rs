@@ -1,22 +1,9 @@
 //! Threads and their elements, blocks and theirs; from a grid to the address that one thread
 //! reads, and from a warp to sectors.
 
-use super::Drawing;
 use super::canvas::{Anchor, Area, COMPUTE, Canvas, MEMORY, Pen, area};
-use super::facts::{Facts, Of};
 
-pub(super) const THREADS: Drawing = Drawing {
-    name: "threads",
-    title: "Each thread adds one pair of elements",
-    description: "Eight threads, numbered 0 to 7, in a row. Above them lie the arrays a and b, below \
-        them the array sum, each of eight elements. An arrow leads from element 0 of a and b to \
-        thread 0, and from there to element 0 of sum; and so for each thread.",
-    caption: "Eight threads run the same two lines. Each takes the elements of its own index.",
-    of: Of::Nobody,
-    draw: threads,
-};
-
-fn threads(c: &mut Canvas, _: &Facts) {
+pub(super) fn threads(c: &mut Canvas) {
     const COUNT: u32 = 8;
     const HEIGHT: f64 = 28.0;
     let left = c.pick(70.0, 56.0);
@@ -29,11 +16,9 @@ fn threads(c: &mut Canvas, _: &Facts) {
         let x = left + f64::from(n) * width;
         let row = |top| area(x, top, width, HEIGHT);
         for (top, value) in [(a, n), (b, 10 * n), (sum, 11 * n)] {
-            c.cell(row(top), MEMORY, 0.08);
-            c.label(row(top), &value.to_string());
+            c.named(row(top), MEMORY, 0.08, &value.to_string());
         }
-        c.cell(row(thread), COMPUTE, 0.4);
-        c.label(row(thread), &n.to_string());
+        c.named(row(thread), COMPUTE, 0.4, &n.to_string());
         let middle = x + width / 2.0;
         for (from, to) in [(b, thread), (thread, sum)] {
             c.arrow(&[(middle, from + HEIGHT + 1.0), (middle, to - 1.0)], COMPUTE);
@@ -41,19 +26,7 @@ fn threads(c: &mut Canvas, _: &Facts) {
     }
 }
 
-pub(super) const BLOCKS: Drawing = Drawing {
-    name: "blocks",
-    title: "Blocks of four threads for ten elements: two threads find none",
-    description: "Three blocks of four threads, each numbered 0 to 3. Arrows lead from the threads of \
-        block 0 to elements 0 to 3, from those of block 1 to elements 4 to 7, and from the \
-        first two of block 2 to elements 8 and 9. Where the last two threads point there is no element.",
-    caption: "Ten elements in blocks of four threads. The last block has two more threads than \
-        elements.",
-    of: Of::Nobody,
-    draw: split,
-};
-
-fn split(c: &mut Canvas, _: &Facts) {
+pub(super) fn split(c: &mut Canvas) {
     const BLOCKS: u32 = 3;
     const THREADS: u32 = 4;
     const ELEMENTS: u32 = 10;
@@ -68,13 +41,11 @@ fn split(c: &mut Canvas, _: &Facts) {
             c.heading((x, 10.0), Anchor::Start, &format!("Block {block}"));
         }
         let (place, element) = (area(x, 26.0, width, HEIGHT), area(x, 82.0, width, HEIGHT));
-        c.cell(place, COMPUTE, if n < ELEMENTS { 0.4 } else { 0.06 });
-        c.label(place, &thread.to_string());
+        c.named(place, COMPUTE, if n < ELEMENTS { 0.4 } else { 0.06 }, &thread.to_string());
         let middle = x + width / 2.0;
         c.arrow(&[(middle, 26.0 + HEIGHT + 1.0), (middle, 81.0)], COMPUTE);
         if n < ELEMENTS {
-            c.cell(element, MEMORY, 0.08);
-            c.label(element, &n.to_string());
+            c.named(element, MEMORY, 0.08, &n.to_string());
         } else {
             c.ghost(element.inside(1.0), Pen::MUTED);
         }
@@ -82,21 +53,7 @@ fn split(c: &mut Canvas, _: &Facts) {
     c.text((1.0, 126.0), Anchor::Start, Pen::MUTED, "elements of the array");
 }
 
-pub(super) const GRID: Drawing = Drawing {
-    name: "grid",
-    title: "A grid is made of blocks, a block of warps, a warp of 32 threads, and each thread \
-        computes an index of its own",
-    description: "A grid of 6 blocks, with block 2 enlarged: it has 8 warps. Its warp 3 is \
-        enlarged in turn: it has 32 threads. The thread in lane 29 is number 3 times 32 plus 29, \
-        which is 125, of its block. Its index is 2 times 256 plus 125, which is 637, and an \
-        arrow leads from it to element 637 of an array in memory.",
-    caption: "From the grid to one address: the thread in lane 29 of warp 3 of block 2 computes \
-        an index from where it stands, and takes the element at that index.",
-    of: Of::Nobody,
-    draw: grid,
-};
-
-fn grid(c: &mut Canvas, _: &Facts) {
+pub(super) fn grid(c: &mut Canvas) {
     const TOP: f64 = 40.0;
     const HEIGHT: f64 = 136.0;
     let [(grid, across), (block, bars), (warp, cell)] = c.pick(
@@ -141,8 +98,7 @@ fn grid(c: &mut Canvas, _: &Facts) {
         let left = x - width / 2.0 + f64::from(n - 637) * width;
         if left >= 0.0 && left + width <= c.width {
             let place = area(left, 247.0, width, 30.0);
-            c.cell(place, MEMORY, if n == 637 { 0.4 } else { 0.08 });
-            c.label(place, &n.to_string());
+            c.named(place, MEMORY, if n == 637 { 0.4 } else { 0.08 }, &n.to_string());
         }
     }
     c.text((1.0, 291.0), Anchor::Start, Pen::MUTED, "elements of an array in memory");
@@ -150,26 +106,10 @@ fn grid(c: &mut Canvas, _: &Facts) {
 
 /// A numbered part, which is the one in question or one of the others.
 fn pick(c: &mut Canvas, place: Area, is_it: bool, n: i32) {
-    c.cell(place, COMPUTE, if is_it { 0.4 } else { 0.06 });
-    c.label(place, &n.to_string());
+    c.named(place, COMPUTE, if is_it { 0.4 } else { 0.06 }, &n.to_string());
 }
 
-pub(super) const SECTORS: Drawing = Drawing {
-    name: "sectors",
-    title: "The farther apart the threads of a warp read, the more sectors move",
-    description: "The first words of memory that a warp reads, with the number of the thread \
-        that reads each, for three strides. At stride 1 every word is read, and 4 sectors of 32 \
-        bytes move for the 32 threads. At stride 2 every second word is read, and 8 sectors \
-        move. At stride 8 one word of each sector is read, and 32 sectors move.",
-    caption: "What moves for one load of a warp, 4 bytes for each of 32 threads. Numbers are \
-        threads, large boxes are 32-byte sectors: memory moves whole sectors, even if only one \
-        word of them is wanted. The strip below each row is the first 32 sectors, and those that \
-        move are filled.",
-    of: Of::Nobody,
-    draw: sectors,
-};
-
-fn sectors(c: &mut Canvas, _: &Facts) {
+pub(super) fn sectors(c: &mut Canvas) {
     const WORDS: u32 = 8; // of a sector
     let shown = c.pick(4, 2);
     let sector = (c.width - 2.0) / f64::from(shown);
