@@ -4,14 +4,12 @@
 //! The number carries the meaning and the colour repeats it, so nothing is lost on a
 //! reader who sees no colours. Numbers get as many digits as fit their cells.
 
-use plotters::style::ShapeStyle;
-
 use super::legend::{FOOT, Key, Sample, nothing};
 use super::scale::Span;
 use super::sheet::{Sheet, sheet};
 use super::{Axis, Heatmap, Picture, Scale, Tones, Width};
 use crate::svg::text::{self, LINE};
-use crate::svg::{Anchor, Area, Pen};
+use crate::svg::{Anchor, Area, Look, Pen};
 
 /// Opacity of the palest and of the strongest cell: texts stay legible on both.
 const OPACITY: (f64, f64) = (0.06, 0.42);
@@ -143,7 +141,7 @@ fn headings(names: &[String], room: f64) -> Vec<Vec<String>> {
 }
 
 /// The fill of a value's cell.
-fn fills(map: &Heatmap, values: &[f64]) -> impl Fn(f64) -> ShapeStyle {
+fn fills(map: &Heatmap, values: &[f64]) -> impl Fn(f64) -> Look {
     let around = matches!(map.tones, Tones::Around { .. });
     let sequence = Span::of_values(&map.value, values).between(0.0, 1.0);
     move |value| {
