@@ -40,8 +40,6 @@ pub struct Claim {
     pub japanese: String,
     /// Stem of the page on which it is tried.
     pub page: Option<String>,
-    /// The experiment that will try it.
-    pub awaits: Option<String>,
     /// Why nothing in this book tries it.
     pub outside: Option<String>,
     /// What is right, if the statement is wrong as it stands.
@@ -414,8 +412,8 @@ impl Claim {
                 Some(_) => {}
             },
         }
-        if tested && (self.awaits.is_some() || self.outside.is_some()) {
-            broken.push("has tests: drop `awaits` and `outside`".to_owned());
+        if tested && self.outside.is_some() {
+            broken.push("has tests: drop `outside`".to_owned());
         }
         if self.japanese.trim().is_empty() || self.japanese != visible(&self.japanese) {
             broken.push("`japanese` is empty or has hidden characters".to_owned());
@@ -472,10 +470,7 @@ impl Claim {
         let mut arithmetic = self.recomputations.iter().zip(recomputed);
         Both::anywhere(if self.outside.is_some() {
             Verdict::Outside
-        } else if self.awaits.is_none()
-            && self.tests.is_empty()
-            && arithmetic.any(|(r, v)| r.agrees(*v) == Some(true))
-        {
+        } else if self.tests.is_empty() && arithmetic.any(|(r, v)| r.agrees(*v) == Some(true)) {
             Verdict::Reproduced
         } else {
             Verdict::NotYetMeasured

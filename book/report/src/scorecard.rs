@@ -190,9 +190,6 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     if let Some(why) = &claim.outside {
         found += &format!("<p>{}</p>", prose(why));
     }
-    if let Some(experiment) = &claim.awaits {
-        found += &format!("<p>Awaits the experiment <code>{}</code></p>", escape(experiment));
-    }
     if let Some(page) = claim.page.as_ref().and_then(|name| find(pages, name)) {
         found += &format!(
             "<p>Tried on <a href=\"{root}{}\">{}</a></p>",

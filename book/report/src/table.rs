@@ -1,7 +1,7 @@
 //! `[table.NAME]`: measurements as rows, with how well each number is known. The reader's
 //! machine has the reference's first timed number and a ratio in each row, or a ratio in each
-//! cell. A table with `machines` compares them: each has rows of its own, or a column, and so
-//! has the reader's. What a listed machine has no record of is "not recorded".
+//! cell. A table with `machines` compares them: each has a column, and so has the reader's. What
+//! a listed machine has no record of is "not recorded".
 
 use std::collections::BTreeMap;
 
@@ -53,11 +53,10 @@ const RANGE: &str = "range";
 /// Stands behind what is faster than it can be.
 const ABOVE: &str = " ▲";
 
-/// In `rows` and `columns_by`, the machine stands among the parameters under this name.
+/// In `columns_by`, the machine stands among the parameters under this name.
 const MACHINE: &str = "machine";
 
-/// The body of a table before it is HTML. A row without cells is of a machine without a
-/// record.
+/// The body of a table before it is HTML.
 #[derive(Clone)]
 struct Grid {
     /// Heads of all columns.
@@ -137,12 +136,9 @@ impl Cell {
         Cell::number("–".to_owned())
     }
 
-    /// Stands for what a machine without a record would have in so many columns.
-    fn not_recorded(columns: usize) -> Cell {
-        let attributes = match columns {
-            1 => " class=\"number missing\"".to_owned(),
-            _ => format!(" class=\"missing\" colspan=\"{columns}\""),
-        };
+    /// Stands for what a machine without a record would have.
+    fn not_recorded() -> Cell {
+        let attributes = " class=\"number missing\"".to_owned();
         Cell { text: "not recorded".to_owned(), attributes, ..Cell::default() }
     }
 }
@@ -161,27 +157,13 @@ impl Block {
             self.rows.iter().chain(&self.columns_by).cloned().chain(metrics).collect();
         check_headings(&self.headings, &columns)?;
         names.head(&mut self.headings, columns.iter());
-        self.check_machines()
-    }
-
-    fn check_machines(&self) -> Result<(), String> {
-        let first = self.rows.first().is_some_and(|key| key == MACHINE);
-        let in_rows = self.rows.iter().any(|key| key == MACHINE);
-        let in_columns = self.columns_by.as_deref() == Some(MACHINE);
-        let in_its_place = match in_rows {
-            true => first && self.columns_by.is_none(),
-            false => in_columns,
-        };
-        match (self.machines.is_empty(), &self.machine) {
-            (true, _) if !in_rows && !in_columns => Ok(()),
-            (true, _) => Err("say in `machines` which are compared".to_owned()),
-            (false, Some(_)) => Err("take `machine` or `machines`".to_owned()),
-            (false, None) if in_its_place => Ok(()),
-            (false, None) => {
-                Err("with `machines`, `machine` is the first of `rows`, without `columns_by`, \
-                 or is `columns_by`"
-                    .to_owned())
+        match (self.machines.is_empty(), self.columns_by.as_deref() == Some(MACHINE)) {
+            (true, true) => Err("say in `machines` which are compared".to_owned()),
+            (false, false) => Err("with `machines`, `machine` is `columns_by`".to_owned()),
+            (false, true) if self.machine.is_some() => {
+                Err("take `machine` or `machines`".to_owned())
             }
+            _ => Ok(()),
         }
     }
 
@@ -199,7 +181,7 @@ impl Block {
         Table {
             title: self.caption.clone(),
             filter: self.filter.clone(),
-            rows: self.rows.iter().filter(is_parameter).map(key).collect(),
+            rows: self.rows.iter().map(key).collect(),
             columns: self.columns_by.iter().find(is_parameter).map(key),
             values: self.metrics.iter().map(value).collect(),
             labels: self.labels.clone(),
@@ -301,8 +283,7 @@ impl Block {
 
     /// The machines in one table: the reader's own first, unless it is among them.
     fn compare(&self, records: &Records, experiment: &str) -> Result<String, String> {
-        let mut one = Block { columns_by: None, ..self.clone() };
-        one.rows.retain(|key| key != MACHINE);
+        let one = Block { columns_by: None, ..self.clone() };
         let (mut compared, mut measured) = (vec![], vec![]);
         let own = records.here.as_ref().filter(|own| !self.machines.contains(&own.name));
         if let Some(own) = own
@@ -327,31 +308,7 @@ impl Block {
         self.names().check(&measured)?;
         let shown: Vec<&Recorded> =
             compared.iter().filter_map(|c| Some(c.found.as_ref()?.0)).collect();
-        let grid = match self.columns_by {
-            None => self.stacked(compared),
-            Some(_) => self.joined(&compared),
-        };
-        Ok(self.html(&shown, grid, ""))
-    }
-
-    /// Each machine's rows under those of the one before it.
-    fn stacked(&self, compared: Vec<Compared>) -> Grid {
-        let heads = compared.iter().filter_map(|c| Some(&c.found.as_ref()?.1.head));
-        let mut head = vec![self.heading(MACHINE, names::of_parameter(MACHINE))];
-        head.extend(heads.take(1).flatten().cloned());
-        let mut rows = vec![];
-        for Compared { label, found } in compared {
-            match found {
-                None => rows.push(Row { keys: vec![], labels: vec![label], cells: vec![] }),
-                Some((_, grid)) => {
-                    for mut row in grid.rows {
-                        row.labels.insert(0, label.clone());
-                        rows.push(row);
-                    }
-                }
-            }
-        }
-        Grid { head, rows }
+        Ok(self.html(&shown, self.joined(&compared), ""))
     }
 
     /// The machines as columns. A row that one of them lacks is lacking there.
@@ -370,7 +327,7 @@ impl Block {
                 let Some(grid) = grid else {
                     // Said once; the cells below stay empty.
                     row.cells.push(match place {
-                        0 => Cell::not_recorded(1),
+                        0 => Cell::not_recorded(),
                         _ => Cell::number(String::new()),
                     });
                     continue;
@@ -472,9 +429,6 @@ impl Block {
         if cells.any(|cell| cell.text.contains(ABOVE)) {
             caption += &format!("{ABOVE}: above the theoretical peak, so wrong and not fast.");
         }
-        for row in grid.rows.iter_mut().filter(|row| row.cells.is_empty()) {
-            row.cells.push(Cell::not_recorded(grid.head.len() - row.labels.len()));
-        }
         let mut html = top(shown, &caption);
         for (i, head) in grid.head.iter().enumerate() {
             let class = if i < self.rows.len() { "" } else { " class=\"number\"" };
@@ -496,7 +450,7 @@ impl Grid {
     /// Says how well each number is known, in a last column or behind the number.
     fn say_precision(&mut self, in_column: bool) {
         self.head.extend(in_column.then(|| "±".to_owned()));
-        for row in self.rows.iter_mut().filter(|row| !row.cells.is_empty()) {
+        for row in &mut self.rows {
             if in_column {
                 let known = row.cells.iter().find_map(|cell| cell.precision.clone());
                 let known = known.map(|precision| Cell::number(precision.text));

@@ -520,11 +520,11 @@ fn reference_machines_that_cannot_be_shown() {
         machine = "h200-x2"\ntitle => machine = "h200-x8"\ntitle => [chart.peers-of-two]: `h200-x8` has no measured record of `peer-copy`
         machine = "h200-x2"\nwhere => machine = "h100"\nwhere => [table.two]: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
         machine = "h200-x2"\nwhere => machine = "h200-x2"\nmachines = ["h200-x4"]\nwhere => [table.two]: take `machine` or `machines`
-        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x2", "h100"] => [table.by-rows]: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
-        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x8"] => [table.by-rows]: no machine has a measured record of `peer-copy`
-        ["h200-x2", "h200-x4", "h200-x8"] => [] => [table.by-rows]: say in `machines` which are compared
-        rows = ["machine", "kind"] => rows = ["kind", "machine"] => [table.by-rows]: with `machines`, `machine` is the first of `rows`, without `columns_by`, or is `columns_by`
-        rows = ["machine", "kind"] => rows = ["machine", "size"] => [table.by-rows]: rows: a measurement has no `size`
+        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x2", "h100"] => [table.by-columns]: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x8"] => [table.by-columns]: no machine has a measured record of `peer-copy`
+        ["h200-x2", "h200-x4", "h200-x8"] => [] => [table.by-columns]: say in `machines` which are compared
+        columns_by = "machine" =>  => [table.by-columns]: with `machines`, `machine` is `columns_by`
+        rows = ["bytes"] => rows = ["size"] => [table.by-columns]: rows: a measurement has no `size`
     "#;
     for [from, to, expected] in &table(cases) {
         let fixture = Fixture::of_several();
@@ -895,18 +895,12 @@ fn heat_maps_show_a_number_or_how_it_compares() {
             "Memory pinned, Size 1 MiB: 0.272× (36.8 µs over 135 µs)",
         ]
     );
-    // Six cells of a table of which one was not measured.
-    let mut lacking = record("h200", "NVIDIA H200", 1.0);
-    lacking.measurements.remove(0);
-    let lines =
-        "y = { of = \"bandwidth\", label = \"B\" }\nempty = \"not tried\"\norder = [\"pinned\"]";
+    let lines = "y = { of = \"bandwidth\", label = \"B\" }\norder = [\"pinned\"]";
     let fixture = Fixture::page(&heatmap(lines));
-    fixture.record(&lacking);
     fixture.build().unwrap();
     let hovers = hovers(&fixture, "h200/heatmap");
     assert_eq!(hovers.len(), 6);
     assert!(hovers[2].starts_with("Memory pinned, Size 1 MiB: 28.5 GB/s (one run, median of 8;"));
-    assert_eq!(hovers[3], "Memory pageable, Size 1 KiB: not tried");
 }
 
 /// A record with the course of its two measurements of 1 MiB, which the others lack.
@@ -1443,7 +1437,7 @@ fn heat_maps_that_cannot_be_drawn() {
     let cases = r#"
         column = => # => missing field `column`
         , above = "slower" =>  => missing field `above`
-        row = => rows = => unknown field `rows`, expected one of `column`, `row`, `y`, `order`, `over`, `empty`; did you mean `row`?
+        row = => rows = => unknown field `rows`, expected one of `column`, `row`, `y`, `order`, `over`; did you mean `row`?
         of = "bytes" => of = "stride" => column: no measurement has this parameter
         of = "kind" => of = "case" => at Memory copy, Size 1 KiB: 2 measurements; add `kind` to `where`
         { kind = "pageable" } => { case = "read" } => at Memory pinned, Size 1 KiB: over: matches none on `h200`: `case` is `copy`
@@ -1467,9 +1461,7 @@ fn heat_maps_that_cannot_be_drawn() {
     check_problems(
         &fixture,
         &page,
-        &[
-            "page.toml:1: [chart.heatmap]: at Memory pageable, Size 1 KiB: there is no measurement; say why in `empty`",
-        ],
+        &["page.toml:1: [chart.heatmap]: at Memory pageable, Size 1 KiB: there is no measurement"],
     );
 }
 
@@ -1605,7 +1597,7 @@ fn claims_that_break_a_rule() {
     let cases = r#"
         page = "copy" =>  => C1: has tests but no `page`
         page = "copy" => page = "none" => C1: there is no page `none.md` in the book
-        page = "copy" => page = "copy"\nawaits = "x" => C1: has tests: drop `awaits` and `outside`
+        page = "copy" => page = "copy"\noutside = "x" => C1: has tests: drop `outside`
         id = "C2" => id = "C1" => C1: the id stands here twice
         id = "W1" => id = "C1" => C1: the id stands here twice
         id = "C2" => id = "C 2" => C 2: an id is letters and digits

@@ -24,8 +24,6 @@ pub struct Block {
     order: Vec<Parameter>,
     /// What each measurement is divided by.
     over: Option<Over>,
-    /// Why some cells have no measurement.
-    empty: Option<String>,
 }
 
 /// The columns or the rows.
@@ -124,11 +122,8 @@ impl Block {
 
     /// The number of a cell, and the same in words.
     fn cell(&self, plot: &Plot, here: &[&Measurement]) -> Result<(f64, String), String> {
-        if let ([], Some(reason)) = (here, &self.empty) {
-            return Ok((f64::NAN, reason.clone()));
-        }
         if here.is_empty() {
-            return Err("there is no measurement; say why in `empty`".to_owned());
+            return Err("there is no measurement".to_owned());
         }
         let m = select::only(here)
             .map_err(|keys| format!("{} measurements; add {keys} to `where`", here.len()))?;
