@@ -17,9 +17,9 @@
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
 //! | `attention` | the matrix of scores that never exists |
-//! | `together` | threads that make one number, or a place for each |
+//! | `together` | threads that make one number, or a sum for each |
 //! | `cuts` | a net that several GPUs share |
-//! | `models` | what a model keeps: activations, keys and values, packed weights |
+//! | `models` | what a model keeps: activations, keys and values |
 //! | `limits` | the roof over what a kernel can reach |
 //! | `timetable` | timetables |
 //! | `canvas` | the sheet, and what colours mean |
@@ -83,11 +83,10 @@ pub struct Drawing {
 type Draw = fn(&mut Canvas);
 
 /// What is drawn by code.
-const BY_CODE: [(&str, Draw); 33] = [
+const BY_CODE: [(&str, Draw); 31] = [
     ("agreement", together::agreement),
     ("banks", shared::banks),
     ("blocks", threads::split),
-    ("cells", together::cells),
     ("cuts", cuts::cuts),
     ("emulator", emulator::emulator),
     ("formats", numbers::formats),
@@ -98,7 +97,6 @@ const BY_CODE: [(&str, Draw); 33] = [
     ("layouts", layouts::layouts),
     ("machine", machine::machine),
     ("multiprocessor", multiprocessor::multiprocessor),
-    ("packed", models::packed),
     ("page-fault", host::fault),
     ("pages", models::pages),
     ("pool", pool::pool),

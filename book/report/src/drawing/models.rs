@@ -72,26 +72,6 @@ pub(super) fn keys(c: &mut Canvas) {
     c.text((left(3) + 10.0, sum.middle().1), Anchor::Start, Pen::INK, "token 6");
 }
 
-pub(super) fn packed(c: &mut Canvas) {
-    let formats = [
-        ("FP32", 4, "a float"),
-        ("FP16", 8, "a float of half the bits"),
-        ("INT8", 16, "−127 to 127, × a scale"),
-        ("INT4", 32, "−7 to 7, × a scale"),
-    ];
-    for (row, (name, weights, what)) in formats.into_iter().enumerate() {
-        let top = row as f64 * 58.0;
-        c.heading((1.0, top + 10.0), Anchor::Start, name);
-        let said = format!("{weights} weights, each {what}");
-        c.text((50.0, top + 10.0), Anchor::Start, Pen::MUTED, &said);
-        let width = (c.width - 2.0) / f64::from(weights);
-        for weight in 0..weights {
-            let x = 1.0 + f64::from(weight) * width;
-            c.cell(area(x, top + 22.0, width, 24.0).inside(0.5), MEMORY, 0.2);
-        }
-    }
-}
-
 pub(super) fn pages(c: &mut Canvas) {
     let (cell, gap) = c.pick((25.0, 8.0), (14.0, 4.0));
     // For each piece that is taken, whose it is, and how many of its places are used.

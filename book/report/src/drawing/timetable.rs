@@ -3,8 +3,13 @@
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, MEMORY, Pen, UPLOAD, area};
 use crate::svg::text;
 
-/// What a word is drawn with; a number is drawn as who does it.
+/// What a word is drawn with, whatever its number; a number is drawn as who does it.
 fn pen(word: &str) -> Option<Pen> {
+    let unnumbered = word.trim_end_matches(|c: char| c == ' ' || c.is_ascii_digit());
+    [word, unnumbered].into_iter().find_map(pen_of)
+}
+
+fn pen_of(word: &str) -> Option<Pen> {
     Some(match word {
         "call" | "start" | "notice" | "fault" | "allocation" | "free" | "return" => DRIVER,
         "clone" | "zeros" | "alloc" | "core" | "caller" | "thread 1" | "thread 2" | "B" => MEMORY,
@@ -15,8 +20,8 @@ fn pen(word: &str) -> Option<Pen> {
         "starting" | "thread" | "launch 0" | "launch 1" | "launch 2" => DRIVER,
         "load" | "loads" | "fetch" | "memory" | "all-reduces" => UPLOAD,
         "store" | "stores" => DOWNLOAD,
-        "share 0" | "threads" => MEMORY,
-        "work" | "all-reduce" | "GPU 0" | "GPU 1" | "GPU 2" | "GPU 3" => COMPUTE,
+        "share 0" | "threads" | "w" => MEMORY,
+        "work" | "all-reduce" | "cell" => COMPUTE,
         _ => return None,
     })
 }

@@ -1,31 +1,9 @@
-//! Threads that make one number, or a place for each, together.
+//! Threads that make one number, or a sum for each, together.
 
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, UPLOAD, area};
 
-/// Threads, and cells, that are drawn.
-const LANES: usize = 8;
-
-pub(super) fn cells(c: &mut Canvas) {
-    let (cell, pitch, label) = c.pick((25.0, 330.0, 50.0), (14.0, 184.0, 42.0));
-    for (panel, (name, cells)) in [("One cell", 1), ("Eight cells", LANES)].into_iter().enumerate()
-    {
-        let left = 1.0 + panel as f64 * pitch;
-        c.heading((left, 10.0), Anchor::Start, name);
-        for row in 0..cells {
-            let y = 26.0 + row as f64 * (cell + 3.0);
-            c.text((left, y + cell / 2.0), Anchor::Start, Pen::MUTED, &format!("cell {row}"));
-            for lane in (row..LANES).step_by(cells) {
-                let place = area(left + label + (lane / cells) as f64 * cell, y, cell, cell);
-                c.named(place, COMPUTE, 0.15, &lane.to_string());
-            }
-        }
-        let (y, start) = (26.0 + cells as f64 * (cell + 3.0) + 8.0, left + label);
-        c.arrow(&[(start, y), (start + LANES as f64 * cell, y)], Pen::MUTED);
-        c.text((start, y + 14.0), Anchor::Start, Pen::MUTED, "time");
-    }
-}
-
 pub(super) fn agreement(c: &mut Canvas) {
+    const LANES: usize = 8;
     let (side, gap, left) = c.pick((34.0, 6.0, 210.0), (22.0, 4.0, 128.0));
     let width = LANES as f64 * (side + gap) - gap;
     let rows = [10.0, 80.0, 150.0, 220.0];
