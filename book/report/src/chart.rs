@@ -65,7 +65,7 @@ pub enum Form {
     Memory(Memory),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Lines {
     /// The axis that values are plotted over.
     pub x: Axis,
@@ -132,15 +132,20 @@ pub struct Bar {
     pub beside: Option<f64>,
 }
 
-/// Coloured cells, in columns and rows.
+/// Ratios in coloured cells, in columns and rows: one colour below 1, another above, and a line
+/// between them.
 #[derive(Clone, Debug)]
 pub struct Heatmap {
     /// From left to right.
     pub columns: Side,
     /// From the top down.
     pub rows: Side,
-    pub value: Axis,
-    pub tones: Tones,
+    /// What the ratios are of.
+    pub label: String,
+    /// What it means to be below 1.
+    pub below: String,
+    /// What it means to be above 1.
+    pub above: String,
     /// Of each row, a cell of each column.
     pub cells: Vec<Vec<Cell>>,
 }
@@ -159,20 +164,6 @@ pub struct Cell {
     pub value: f64,
     /// Shown when pointed at.
     pub hover: String,
-}
-
-/// What the colours of a heat map mean.
-#[derive(Clone, Debug)]
-pub enum Tones {
-    /// The larger, the stronger.
-    Sequence,
-    /// Values are ratios: one colour below 1, another above, and a line between them.
-    Around {
-        /// What it means to be below 1.
-        below: String,
-        /// What it means to be above 1.
-        above: String,
-    },
 }
 
 /// What ran when: bars along a time axis.
@@ -261,7 +252,7 @@ pub struct Point {
     pub work: Option<Work>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Axis {
     /// What it shows; the unit is added.
     pub label: String,

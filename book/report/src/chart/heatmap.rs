@@ -1,5 +1,5 @@
-//! Heat maps: a cell for each pair of values, its number in it, its colour as strong as
-//! the number is large or far from break-even.
+//! Heat maps: a cell for each pair of values, its ratio in it, its colour as strong as the ratio
+//! is far from break-even.
 //!
 //! The number carries the meaning and the colour repeats it, so nothing is lost on a
 //! reader who sees no colours. Numbers get as many digits as fit their cells.
@@ -7,9 +7,10 @@
 use super::legend::{FOOT, Key, Sample, nothing};
 use super::scale::Span;
 use super::sheet::{Sheet, sheet};
-use super::{Axis, Heatmap, Picture, Scale, Tones, Width};
+use super::{Axis, Heatmap, Picture, Width};
 use crate::svg::text::{self, LINE};
 use crate::svg::{Anchor, Area, Look, Pen};
+use crate::unit::Unit;
 
 /// Opacity of the palest and of the strongest cell: texts stay legible on both.
 const OPACITY: (f64, f64) = (0.06, 0.42);
@@ -18,16 +19,16 @@ const FULL: f64 = 4.0;
 /// Around a number or a heading in its cell.
 const MARGIN: f64 = 1.5;
 const ROW: f64 = 30.0;
-/// Below break-even, and of a sequence.
+/// Below break-even.
 const BELOW: Pen = Pen::series(0);
 /// Above break-even.
 const ABOVE: Pen = Pen::series(1);
 
 struct Layout<'a> {
     map: &'a Heatmap,
-    /// The numbers that there are.
+    /// The ratios that there are.
     values: Vec<f64>,
-    /// How numbers are printed: in one unit, so as on a linear axis.
+    /// How they are printed.
     printed: Span,
     key: Key,
     /// Of each row.
@@ -50,16 +51,14 @@ pub(super) fn draw(map: &Heatmap, width: Width) -> Picture {
 fn settle(map: &Heatmap, width: f64, limit: f64) -> Layout<'_> {
     let values = map.cells.iter().flatten().map(|cell| cell.value);
     let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    let axis = Axis { scale: Scale::Linear, ..map.value.clone() };
+    let axis = Axis { unit: Unit::Ratio, ..Axis::default() };
     let printed = Span::of_values(&axis, &values);
 
     let mut key = Key::default();
-    key.add(Sample::Nothing, Pen::MUTED, &printed.title(&map.value.label));
-    if let Tones::Around { below, above } = &map.tones {
-        key.add(Sample::Fill(OPACITY.1), BELOW, below);
-        key.add(Sample::Fill(OPACITY.1), ABOVE, above);
-        key.add(Sample::Line, Pen::INK, "break-even");
-    }
+    key.add(Sample::Nothing, Pen::MUTED, &map.label);
+    key.add(Sample::Fill(OPACITY.1), BELOW, &map.below);
+    key.add(Sample::Fill(OPACITY.1), ABOVE, &map.above);
+    key.add(Sample::Line, Pen::INK, "break-even");
     let labels = map.rows.names.iter();
     let labels: Vec<String> = labels.map(|name| text::cut(name, limit)).collect();
     let label = labels.iter().map(|label| text::width(label)).fold(0.0, f64::max);
@@ -106,7 +105,6 @@ fn paint(sheet: &mut Sheet, layout: &Layout) {
             sheet.text(x, y, Anchor::Middle, Pen::MUTED, line);
         }
     }
-    let fill = fills(map, &layout.values);
     let number = numbers(&layout.printed, &layout.values, column - 2.0 * MARGIN);
     for (y, row) in map.cells.iter().enumerate() {
         sheet.series();
@@ -124,9 +122,7 @@ fn paint(sheet: &mut Sheet, layout: &Layout) {
             }
         }
     }
-    if let Tones::Around { .. } = map.tones {
-        break_even(sheet, layout);
-    }
+    break_even(sheet, layout);
 }
 
 /// The columns' names: on one line if all fit so, or else all broken into their words;
@@ -140,19 +136,11 @@ fn headings(names: &[String], room: f64) -> Vec<Vec<String>> {
     names.iter().map(lines).collect()
 }
 
-/// The fill of a value's cell.
-fn fills(map: &Heatmap, values: &[f64]) -> impl Fn(f64) -> Look {
-    let around = matches!(map.tones, Tones::Around { .. });
-    let sequence = Span::of_values(&map.value, values).between(0.0, 1.0);
-    move |value| {
-        let strength = match around {
-            // How far a ratio is from 1, by its logarithm.
-            true => (value.ln().abs() / FULL.ln()).min(1.0),
-            false => sequence.position(value),
-        };
-        let pen = if around && value >= 1.0 { ABOVE } else { BELOW };
-        pen.fill(OPACITY.0 + strength * (OPACITY.1 - OPACITY.0))
-    }
+/// The fill of a ratio's cell: the stronger, the further it is from 1, by its logarithm.
+fn fill(ratio: f64) -> Look {
+    let strength = (ratio.ln().abs() / FULL.ln()).min(1.0);
+    let pen = if ratio >= 1.0 { ABOVE } else { BELOW };
+    pen.fill(OPACITY.0 + strength * (OPACITY.1 - OPACITY.0))
 }
 
 /// How numbers are written: with their unit if all fit so, or else each with as many

@@ -36,7 +36,7 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
         }
         Form::Heatmap(map) => {
             let (across, down) = (&map.columns, &map.rows);
-            rows.push(vec![text(&down.label), text(&across.label), head(&map.value)]);
+            rows.push(vec![text(&down.label), text(&across.label), text(&map.label)]);
             for (name, cells) in down.names.iter().zip(&map.cells) {
                 rows.extend(
                     across

@@ -159,12 +159,9 @@ impl Memory {
                 x: time(&None),
                 y: Axis { label, scale, unit },
                 series: drawn.iter().map(|name| series(m, name)).collect(),
-                beside: vec![],
-                whose: None,
-                models: vec![],
                 guides: plot.guides(guides, &Unit::Bytes, scale)?,
-                marks: vec![],
                 steps: true,
+                ..Lines::default()
             };
             panels.push(MemoryPanel { label: panel.label.clone(), lines });
         }

@@ -4,8 +4,8 @@ use excerpt::page::{Key, Kind, Table};
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
-use super::{Drawn, Plot, Values, on_scale};
-use crate::chart::{self, Cell, Heatmap, Scale, Tones};
+use super::{Plot, Values, on_scale};
+use crate::chart::{self, Cell, Heatmap, Scale};
 use crate::metric::InRuns;
 use crate::names::{self, Defaults, Names};
 use crate::select::{self, Choose, Filter};
@@ -23,7 +23,7 @@ pub struct Block {
     #[serde(default)]
     order: Vec<Parameter>,
     /// What each measurement is divided by.
-    over: Option<Over>,
+    over: Over,
 }
 
 /// The columns or the rows.
@@ -69,7 +69,7 @@ impl Block {
             rows: vec![key(&self.row)],
             columns: Some(key(&self.column)),
             values: vec![self.y.column()],
-            over: self.over.as_ref().map(|over| over.filter.clone()),
+            over: Some(self.over.filter.clone()),
             order: self.order.clone(),
             ..of_block
         }
@@ -109,29 +109,14 @@ impl Block {
         if cells.iter().flatten().all(|cell| cell.value.is_nan()) {
             return Err("there is nothing to draw".to_owned());
         }
-        let mut value = self.y.axis();
-        let tones = match &self.over {
-            None => Tones::Sequence,
-            Some(Over { below, above, .. }) => {
-                value.unit = Unit::Ratio;
-                Tones::Around { below: below.clone(), above: above.clone() }
-            }
-        };
-        Ok(Heatmap { columns, rows, value, tones, cells })
+        let Over { below, above, .. } = self.over.clone();
+        Ok(Heatmap { columns, rows, label: self.y.label.clone(), below, above, cells })
     }
 
-    /// The number of a cell, and the same in words.
+    /// The ratio of a cell, and the same in words.
     fn cell(&self, plot: &Plot, here: &[&Measurement]) -> Result<(f64, String), String> {
-        if here.is_empty() {
-            return Err("there is no measurement".to_owned());
-        }
-        let m = select::only(here)
-            .map_err(|keys| format!("{} measurements; add {keys} to `where`", here.len()))?;
-        let Some(over) = &self.over else {
-            let Drawn { estimate, words, .. } = self.y.value(plot, m)?;
-            return Ok((estimate.value, words));
-        };
-        let other = Filter::like(m).and(&over.filter).one(plot.record);
+        let m = select::only(here)?;
+        let other = Filter::like(m).and(&self.over.filter).one(plot.record);
         let other = other.map_err(|e| format!("over: {e}"))?;
         let of = |m| self.y.of.of(plot.record, m).map(|estimate| estimate.value);
         let (a, b) = (of(m)?, of(other)?);

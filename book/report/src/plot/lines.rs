@@ -64,8 +64,9 @@ pub struct MarkLine {
 pub struct Model {
     label: String,
     metric: Option<Metric>,
-    /// What is fitted: the chart's own metric.
-    fit: Option<Metric>,
+    /// The line that fits, of times or bandwidths.
+    #[serde(default)]
+    fit: bool,
     #[serde(default, rename = "where")]
     filter: Filter,
 }
@@ -123,8 +124,7 @@ impl Block {
         let Values { of, scale, .. } = &self.y;
         let guides = plot.guides(&self.guides, &of.unit(), *scale)?;
         let (y, marks) = (self.y.axis(), self.marks(plot)?);
-        let (beside, whose, steps) = (vec![], None, false);
-        Ok(Lines { x, y, series, beside, whose, models, guides, marks, steps })
+        Ok(Lines { x, y, series, models, guides, marks, ..Lines::default() })
     }
 
     /// The same with peaks alone beside the measured curves, which no parameter tells apart.
@@ -157,10 +157,7 @@ impl Block {
         }
         let mut points = vec![];
         for (x, here) in at {
-            let m = select::only(&here).map_err(|keys| {
-                let count = here.len();
-                format!("{count} measurements stand at {key} = {x}; add {keys} to `where`")
-            })?;
+            let m = select::only(&here).map_err(|e| format!("{key} = {x} {e}"))?;
             let found = on_scale(x as f64, self.x.scale)
                 .and_then(|x| Ok((x, of(m)?)))
                 .map_err(|e| format!("at {key} = {x}: {e}"));
@@ -179,24 +176,18 @@ impl Block {
         let chosen = plot.common.filter.and(&model.filter).all(plot.record)?;
         let unit = self.y.of.unit();
         let bytes = |m: &Measurement| m.bytes() as f64;
-        let value: Curve = match (&model.metric, &model.fit) {
-            (Some(metric), None) => {
+        let value: Curve = match (&model.metric, model.fit) {
+            (Some(metric), false) => {
                 same_unit(&metric.unit(), &unit)?;
                 Box::new(|m| Ok(metric.of(plot.record, m)?.value))
             }
-            (None, Some(metric)) if *metric != self.y.of => {
-                return Err("`fit` must be what `y` is".to_owned());
-            }
-            (None, Some(Metric::Time)) => {
+            (None, true) => {
                 let fit = query::fit(plot.record, &chosen)?;
-                Box::new(move |m| Ok(fit.seconds(bytes(m))))
-            }
-            (None, Some(Metric::Bandwidth)) => {
-                let fit = query::fit(plot.record, &chosen)?;
-                Box::new(move |m| Ok(bytes(m) / fit.seconds(bytes(m))))
-            }
-            (None, Some(_)) => {
-                return Err("a fit gives time or bandwidth".to_owned());
+                match self.y.of {
+                    Metric::Time => Box::new(move |m| Ok(fit.seconds(bytes(m)))),
+                    Metric::Bandwidth => Box::new(move |m| Ok(bytes(m) / fit.seconds(bytes(m)))),
+                    _ => return Err("a fit gives time or bandwidth".to_owned()),
+                }
             }
             _ => return Err("give either `metric` or `fit`".to_owned()),
         };

@@ -15,13 +15,9 @@ pub enum Metric {
     Arithmetic,
     /// Effective bandwidth over the theoretical peak.
     ShareOfPeak,
-    /// Median absolute deviation over the median.
-    Spread,
     Samples,
     /// Elements compared with the expected result.
     Checked,
-    /// The theoretical peak that bounds the measurement.
-    Peak,
     Bytes,
     /// A value of the experiment's own model.
     Model(String),
@@ -71,15 +67,13 @@ fn memory(text: &str) -> Option<Metric> {
 /// What was done in a time: bytes and operations.
 pub type Work = (u64, u64);
 
-const PLAIN: [(&str, Metric); 9] = [
+const PLAIN: [(&str, Metric); 7] = [
     ("time", Metric::Time),
     ("bandwidth", Metric::Bandwidth),
     ("arithmetic", Metric::Arithmetic),
     ("share_of_peak", Metric::ShareOfPeak),
-    ("spread", Metric::Spread),
     ("samples", Metric::Samples),
     ("checked", Metric::Checked),
-    ("peak", Metric::Peak),
     ("bytes", Metric::Bytes),
 ];
 
@@ -111,9 +105,9 @@ impl Metric {
     pub fn unit(&self) -> Unit {
         match self {
             Metric::Time => Unit::Time,
-            Metric::Bandwidth | Metric::Peak => Unit::Bandwidth,
+            Metric::Bandwidth => Unit::Bandwidth,
             Metric::Arithmetic => Unit::Arithmetic,
-            Metric::ShareOfPeak | Metric::Spread => Unit::Share,
+            Metric::ShareOfPeak => Unit::Share,
             Metric::Samples | Metric::Checked => Unit::Number,
             Metric::Bytes => Unit::Bytes,
             Metric::Model(name) | Metric::Counter(name) | Metric::Parameter(name) => {
@@ -132,7 +126,7 @@ impl Metric {
 
     /// Whether nothing has it where there is no time.
     pub fn needs_time(&self) -> bool {
-        self.is_timed() || matches!(self, Metric::Spread | Metric::Span(..) | Metric::Memory(..))
+        self.is_timed() || matches!(self, Metric::Span(..) | Metric::Memory(..))
     }
 
     /// What was done in it, if it is a time: times of other work are not to be compared.
@@ -159,10 +153,8 @@ impl Metric {
             Metric::ShareOfPeak => {
                 statistics.zip(bytes).zip(peak).map(|((s, bytes), peak)| per_time(s, bytes / peak))
             }
-            Metric::Spread => statistics.map(|s| exact(s.mad / s.median)),
             Metric::Samples => Some(exact(m.seconds.len() as f64)),
             Metric::Checked => Some(exact(m.elements_checked as f64)),
-            Metric::Peak => peak.map(exact),
             Metric::Bytes => Some(exact(m.bytes() as f64)),
             Metric::Model(name) => m.model.get(name).copied().map(exact),
             Metric::Counter(name) => m.counters.get(name).map(|count| {

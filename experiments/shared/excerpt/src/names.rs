@@ -112,7 +112,6 @@ pub fn of_metric(metric: &Metric) -> String {
     match metric {
         Metric::Checked => "Elements checked".to_owned(),
         Metric::Bytes => "Bytes moved".to_owned(),
-        Metric::Peak => "Theoretical peak".to_owned(),
         Metric::Model(name) => format!("Model: {}", name.replace('_', " ")),
         Metric::Parameter(name) => of_parameter(name),
         plain => of_parameter(&plain.name()),

@@ -4,9 +4,10 @@
 use record::units;
 
 /// The unit of a quantity.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
+    #[default]
     Number,
     /// A ratio, `4.12×`.
     Ratio,
