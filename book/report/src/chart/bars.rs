@@ -99,7 +99,7 @@ fn settle<'a>(
         (x, text::width(&mark.label))
     };
     let poles: Vec<(f64, f64)> = marks.iter().map(pole).collect();
-    let flags = place::flags(&poles, 0.0, width);
+    let flags = place::flags(&poles, width);
     for (mark, _) in marks.iter().zip(&flags).filter(|(_, flag)| flag.is_none()) {
         key.add_mark(mark);
     }

@@ -122,62 +122,30 @@ pub(super) struct Flag {
     pub(super) row: usize,
 }
 
-/// Flies labels from the tops of vertical lines, given as (x, width of label), left or
-/// right of them, between `left` and `right`, in as few rows as possible. No label
-/// meets another, or the line that another flies from; as few as possible get none.
-pub(super) fn flags(poles: &[(f64, f64)], left: f64, right: f64) -> Vec<Option<Flag>> {
-    const MOST: usize = 6; // 2⁶ choices of labels, with 2⁶ choices of sides, are tried
-    let mut left_out: Vec<usize> = (0..1 << poles.len().min(MOST)).collect();
-    left_out.sort_by_key(|set| set.count_ones());
-    let mut flags = vec![None; poles.len()];
-    for set in left_out {
-        let kept: Vec<usize> = (0..poles.len().min(MOST)).filter(|i| set >> i & 1 == 0).collect();
-        let flying: Vec<(f64, f64)> = kept.iter().map(|&i| poles[i]).collect();
-        let hoisted = (0..1 << kept.len())
-            .filter_map(|sides| hoist(&flying, sides, left, right))
-            .min_by_key(|flags| flags.iter().map(|flag| flag.row).max());
-        if let Some(hoisted) = hoisted {
-            kept.iter().zip(hoisted).for_each(|(&i, flag)| flags[i] = Some(flag));
-            break;
-        }
-    }
-    flags
-}
-
 /// From a flag's pole to its label.
 pub(super) const STAFF: f64 = 4.0;
 
-/// The flags when those in the set `sides` fly to the left. A pole that stands below
-/// another's label must end there, so it is placed before, in a lower row.
-fn hoist(poles: &[(f64, f64)], sides: usize, from: f64, to: f64) -> Option<Vec<Flag>> {
-    let flag = |(i, &(x, width)): (usize, &(f64, f64))| {
-        let left = sides >> i & 1 == 1;
-        let start = if left { x - STAFF - width } else { x + STAFF };
-        Flag { ends: (start, start + width), left, row: 0 }
-    };
-    let mut flags: Vec<Flag> = poles.iter().enumerate().map(flag).collect();
-    if flags.iter().any(|flag| flag.ends.0 < from || flag.ends.1 > to) {
-        return None;
-    }
-    let mut placed: Vec<usize> = Vec::new();
-    while placed.len() < flags.len() {
-        let below = |i: usize, j: usize| {
-            let (left, right) = flags[i].ends;
-            j != i && left - 2.0 < poles[j].0 && poles[j].0 < right + 2.0
-        };
-        let ready = |i: &usize| (0..flags.len()).all(|j| !below(*i, j) || placed.contains(&j));
-        let next = (0..flags.len()).filter(|i| !placed.contains(i)).find(ready)?;
-        let lowest = placed.iter().filter(|&&j| below(next, j)).map(|&j| flags[j].row + 1);
-        let mut row = lowest.max().unwrap_or(0);
-        let (left, right) = flags[next].ends;
-        let meets = |ends: (f64, f64)| left - 12.0 < ends.1 && ends.0 - 12.0 < right;
-        while placed.iter().any(|&j| flags[j].row == row && meets(flags[j].ends)) {
-            row += 1;
+/// Flies labels from the tops of vertical lines, given as (x, width of label), on a sheet of this
+/// width: to the right, above all that fly further right unless they begin beyond its end. A label
+/// that would leave the sheet there flies to the left, if no line stands there, and else not at all.
+pub(super) fn flags(poles: &[(f64, f64)], width: f64) -> Vec<Option<Flag>> {
+    let mut order: Vec<usize> = (0..poles.len()).collect();
+    order.sort_by(|&a, &b| poles[b].0.total_cmp(&poles[a].0));
+    let mut flags = vec![None; poles.len()];
+    let (mut next, mut rows) = (f64::INFINITY, 0);
+    for i in order {
+        let (x, label) = poles[i];
+        let stands = |&(pole, _): &(f64, f64)| x - STAFF - label - 2.0 < pole && pole < x;
+        let left = x + STAFF + label > width;
+        let start = if left { x - STAFF - label } else { x + STAFF };
+        if left && (start < 0.0 || poles.iter().any(stands)) {
+            continue;
         }
-        flags[next].row = row;
-        placed.push(next);
+        let row = if start + label + 12.0 < next { 0 } else { rows };
+        flags[i] = Some(Flag { ends: (start, start + label), left, row });
+        (next, rows) = (start.min(x), rows.max(row + 1));
     }
-    Some(flags)
+    flags
 }
 
 /// Sets items of these widths in rows of at most `room` pixels: (x, row) of each.
@@ -192,49 +160,4 @@ pub(super) fn rows(widths: &[f64], gap: f64, room: f64) -> Vec<(f64, usize)> {
         place
     };
     widths.iter().map(place).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_at_the_same_height_are_pushed_apart_around_it() {
-        let middles = spread(&[50.0, 50.0, 10.0], &[16.0; 3], 0.0, 100.0).unwrap();
-        assert_eq!(middles, [42.0, 58.0, 10.0]);
-        let low = spread(&[99.0, 98.0], &[16.0, 32.0], 0.0, 100.0).unwrap();
-        assert_eq!(low, [92.0, 68.0]);
-        assert_eq!(spread(&[1.0; 7], &[16.0; 7], 0.0, 100.0), None);
-        assert_eq!(spread(&[], &[], 0.0, 100.0), Some(vec![]));
-    }
-
-    #[test]
-    fn a_label_beside_a_line_avoids_curves_and_other_labels() {
-        let plot = Area { left: 0.0, top: 0.0, right: 200.0, bottom: 100.0 };
-        let free = beside(50.0, 60.0, plot, &[], &[]).unwrap();
-        assert_eq!((free.left, free.bottom), (4.0, 49.0));
-        let curve = vec![(0.0, 0.0), (100.0, 100.0)];
-        let right = beside(50.0, 60.0, plot, &[curve], &[free]).unwrap();
-        assert_eq!((right.right, right.bottom), (196.0, 49.0));
-        let below = beside(5.0, 60.0, plot, &[], &[]).unwrap();
-        assert_eq!(below.top, 6.0);
-        assert!(beside(50.0, 250.0, plot, &[], &[]).is_none());
-    }
-
-    #[test]
-    fn flags_take_rows_and_sides_so_that_none_meets_a_pole() {
-        let row = |flag: &Option<Flag>| flag.map(|flag| (flag.left, flag.row));
-        let apart = flags(&[(100.0, 80.0), (300.0, 80.0)], 0.0, 400.0);
-        assert_eq!(apart.iter().map(row).collect::<Vec<_>>(), [Some((false, 0)); 2]);
-        let same = flags(&[(100.0, 80.0), (100.0, 80.0)], 0.0, 190.0);
-        let rows: Vec<_> = same.iter().map(row).collect();
-        assert_eq!(rows, [Some((false, 0)), Some((false, 1))]);
-        assert!(flags(&[(100.0, 300.0)], 0.0, 200.0)[0].is_none());
-    }
-
-    #[test]
-    fn rows_break_when_they_are_full() {
-        let places = rows(&[50.0, 40.0, 60.0, 300.0], 10.0, 100.0);
-        assert_eq!(places, [(0.0, 0), (60.0, 0), (0.0, 1), (0.0, 2)]);
-    }
 }
