@@ -104,10 +104,7 @@ impl Part<'_> {
     fn cells(&self, row: &[Parameter]) -> Result<Vec<Cell>, String> {
         let here = self.rows.iter().find(|(keys, _)| keys == row);
         let found = here.map(|(_, here)| select::only(here)).transpose();
-        let found = found.map_err(|keys| {
-            let head = &self.head;
-            format!("\"{head}\" has several measurements in a row: give also {keys}")
-        })?;
+        let found = found.map_err(|e| format!("\"{}\": a row {e}", self.head))?;
         let shown = self.columns.iter().map(|(_, show)| found.and_then(show));
         Ok(shown.map(|text| text.map_or_else(Cell::lacking, Cell::number)).collect())
     }

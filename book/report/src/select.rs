@@ -14,8 +14,7 @@ pub trait Choose {
 
     /// The only chosen measurement.
     fn one<'r>(&self, record: &'r Recorded) -> Result<&'r Measurement, String> {
-        let chosen = self.all(record)?;
-        only(&chosen).map_err(|more| format!("matches {}: give also {more}", chosen.len()))
+        only(&self.all(record)?)
     }
 }
 

@@ -159,10 +159,8 @@ impl Block {
         names.head(&mut self.headings, columns.iter());
         match (self.machines.is_empty(), self.columns_by.as_deref() == Some(MACHINE)) {
             (true, true) => Err("say in `machines` which are compared".to_owned()),
+            (false, _) if self.machine.is_some() => Err("take `machine` or `machines`".to_owned()),
             (false, false) => Err("with `machines`, `machine` is `columns_by`".to_owned()),
-            (false, true) if self.machine.is_some() => {
-                Err("take `machine` or `machines`".to_owned())
-            }
             _ => Ok(()),
         }
     }
@@ -376,13 +374,8 @@ impl Block {
                     cells.push(Cell::lacking());
                     continue;
                 };
-                let m = select::only(here).map_err(|keys| {
-                    format!(
-                        "{} measurements are in the row \"{}\"; add {keys} to `where` or `rows`",
-                        here.len(),
-                        labels.join(", ")
-                    )
-                })?;
+                let m = select::only(here);
+                let m = m.map_err(|e| format!("the row \"{}\" {e}", labels.join(", ")))?;
                 let mut precision = None;
                 for metric in &self.metrics {
                     cells.push(match metric.of(record, m) {

@@ -52,11 +52,8 @@ impl Block {
                 let Some(here) = all.iter().find(|bar| bar.value == *value) else {
                     continue; // not every group has every bar
                 };
-                let here = &here.measurements;
-                let m = select::only(here).map_err(|keys| {
-                    let count = here.len();
-                    format!("{count} measurements are \"{name}\"; add {keys} to `where`")
-                })?;
+                let m = select::only(&here.measurements);
+                let m = m.map_err(|e| format!("\"{name}\" {e}"))?;
                 let Some(Drawn { estimate, words, work }) =
                     plot.or_left_out(self.y.value(plot, m))?
                 else {

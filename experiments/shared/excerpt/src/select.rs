@@ -81,8 +81,7 @@ impl Filter {
 
     /// The only chosen measurement.
     pub fn choose_one<'r>(&self, record: &'r Record) -> Result<&'r Measurement, String> {
-        let chosen = self.choose(record)?;
-        only(&chosen).map_err(|more| format!("matches {}: give also {more}", chosen.len()))
+        only(&self.choose(record)?)
     }
 
     /// The filter with sizes that the record has, where it has none of those that are wanted: in
@@ -151,8 +150,10 @@ pub fn distinct(measurements: &[&Measurement], key: &str) -> Vec<Parameter> {
 
 /// The only one of `measurements`; the error names what tells several apart.
 pub fn only<'r>(measurements: &[&'r Measurement]) -> Result<&'r Measurement, String> {
-    if let [one] = measurements {
-        return Ok(one);
+    match measurements {
+        [] => return Err("there is no measurement".to_owned()),
+        [one] => return Ok(one),
+        _ => {}
     }
     let keys: BTreeSet<&str> = measurements
         .iter()
@@ -165,7 +166,7 @@ pub fn only<'r>(measurements: &[&'r Measurement]) -> Result<&'r Measurement, Str
         measurements.iter().any(|m| parameter(m, key) != first)
     };
     let keys: Vec<String> = keys.into_iter().filter(differs).map(quoted).collect();
-    Err(keys.join(", "))
+    Err(format!("matches {}: give also {}", measurements.len(), keys.join(", ")))
 }
 
 /// The value that `text` writes: an integer, with `KiB`, `MiB` or `GiB` if it is a
