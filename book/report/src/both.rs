@@ -2,6 +2,7 @@
 //! numbers, verdicts and charts.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 use crate::estimate::Estimate;
 
@@ -59,25 +60,22 @@ impl<T> Both<T> {
         Both { reference: value, from: BTreeSet::new(), here: Here::SameAsReference }
     }
 
+    /// This machine's alone.
+    pub fn own(&self) -> Option<&T> {
+        match &self.here {
+            Here::Measured(here) => Some(here),
+            Here::SameAsReference | Here::NotMeasured => None,
+        }
+    }
+
     /// This machine's where it has one, else the reference's.
     pub fn first(&self) -> &T {
-        match &self.here {
-            Here::Measured(here) => here,
-            Here::SameAsReference | Here::NotMeasured => &self.reference,
-        }
+        self.own().unwrap_or(&self.reference)
     }
 
     /// The same with `f` applied to each.
     pub fn map<U>(self, f: impl Fn(T) -> U) -> Both<U> {
-        Both {
-            reference: f(self.reference),
-            from: self.from,
-            here: match self.here {
-                Here::SameAsReference => Here::SameAsReference,
-                Here::NotMeasured => Here::NotMeasured,
-                Here::Measured(here) => Here::Measured(f(here)),
-            },
-        }
+        self.try_map(|of| Ok::<U, Infallible>(f(of))).unwrap_or_else(|never| match never {})
     }
 
     /// The same with `f` applied to each; if that fails, this machine has nothing of its own.
@@ -122,10 +120,7 @@ impl<T> Both<T> {
     /// What is shown, in order, and whether it stands beside what came before it: this
     /// machine's first, the reference's beside it.
     pub fn each(&self) -> impl Iterator<Item = (&T, bool)> {
-        let (first, second) = match &self.here {
-            Here::Measured(here) => (here, Some(&self.reference)),
-            Here::SameAsReference | Here::NotMeasured => (&self.reference, None),
-        };
-        [(first, false)].into_iter().chain(second.map(|reference| (reference, true)))
+        let beside = self.own().map(|_| (&self.reference, true));
+        [(self.first(), false)].into_iter().chain(beside)
     }
 }

@@ -137,19 +137,15 @@ pub fn build(options: &Options) -> Result<Built> {
     made.finish(&output.building(), &title.unwrap_or_default(), &about.unwrap_or_default())?;
     fail("the finished book", links::check(&output.building())?)?;
     let html = output.publish()?;
-    Ok(Built { html, ..made.built })
+    Ok(Built { html, ..made.expanded.built })
 }
 
 /// What a build made, and what becomes of the finished pages.
 #[derive(Default)]
 struct Made {
-    built: Built,
-    pictures: Pictures,
+    expanded: Expanded,
+    taken_out: Pictures,
     contents: Contents,
-    figures: Vec<Picture>,
-    references: Vec<String>,
-    /// By their names in the finished book.
-    files: Vec<(&'static str, String)>,
 }
 
 impl Made {
@@ -171,12 +167,12 @@ impl Made {
             if path.ends_with("print.html") {
                 html = self.contents.edition(&html, title, about).with_context(named)?;
             }
-            let html = without_empty_heads(&self.pictures.put_back(&html));
+            let html = without_empty_heads(&self.taken_out.put_back(&html));
             let html = with_whole_options(&with_landmarks(&html));
             std::fs::write(&path, html).with_context(named)?;
         }
         self.store_figures(&folder.join("figures"))?;
-        for (name, text) in &self.files {
+        for (name, text) in &self.expanded.files {
             std::fs::write(folder.join(name), text).with_context(|| name.to_string())?;
         }
         Ok(())
@@ -185,9 +181,10 @@ impl Made {
     /// Stores what charts show in the finished book's `folder` of figures, and the pictures of
     /// machines that are no references: mdBook copies the others.
     fn store_figures(&self, folder: &Path) -> Result<()> {
-        for Picture { machine, stem, svg, csv } in &self.figures {
+        let Expanded { pictures, references, .. } = &self.expanded;
+        for Picture { machine, stem, svg, csv } in pictures {
             let folder = folder.join(machine);
-            let is_copied = self.references.contains(machine);
+            let is_copied = references.contains(machine);
             let svg = (!is_copied).then_some(("svg", svg));
             for (kind, text) in svg.into_iter().chain(csv.as_ref().map(|csv| ("csv", csv))) {
                 let path = folder.join(format!("{stem}.{kind}"));
@@ -308,21 +305,15 @@ impl Preprocessor for Workbook {
         if self.options.check {
             expanded.problems.extend(figures.problems());
         }
-        fail("the book", expanded.problems)?;
+        fail("the book", std::mem::take(&mut expanded.problems))?;
         if !self.options.check {
             figures.store()?;
         }
-        let stored = figures.changed.into_iter().map(|(path, _)| path).collect();
-        let removed = figures.stale.into_iter().filter(|path| !path.exists());
-        let removed = removed.collect();
-        *self.made.borrow_mut() = Made {
-            built: Built { stored, removed, ..expanded.built },
-            contents: Contents::of(&book),
-            pictures: Pictures::take_out(&mut book),
-            figures: expanded.pictures,
-            references: expanded.references,
-            files: expanded.files,
-        };
+        let built = &mut expanded.built;
+        built.stored = figures.changed.into_iter().map(|(path, _)| path).collect();
+        built.removed = figures.stale.into_iter().filter(|path| !path.exists()).collect();
+        let (contents, taken_out) = (Contents::of(&book), Pictures::take_out(&mut book));
+        *self.made.borrow_mut() = Made { expanded, taken_out, contents };
         Ok(book)
     }
 
@@ -336,10 +327,13 @@ pub fn supports(renderer: &str) -> bool {
     renderer == "html"
 }
 
+/// What the expanded pages show, and what goes with them.
+#[derive(Default)]
 struct Expanded {
     built: Built,
     pictures: Vec<Picture>,
     references: Vec<String>,
+    /// By their names in the finished book.
     files: Vec<(&'static str, String)>,
     /// What the experiments' programs print.
     programs: String,

@@ -9,7 +9,6 @@ use mdbook_preprocessor::book::Chapter;
 use crate::block::{self, Block, Definitions, Placed};
 use crate::both::Both;
 use crate::claims::Findings;
-use crate::condition::Conditions;
 use crate::directive::{self, Directive, Found};
 use crate::estimate::Estimate;
 use crate::exercise::Tasks;
@@ -104,16 +103,9 @@ pub fn read(
         title: chapter.name.clone(),
         part: part.map(str::to_owned),
         quantities: Quantities::of(path, definitions.experiment.take()),
-        conditions: Conditions::default(),
-        charts: BTreeMap::new(),
-        verdicts: BTreeSet::new(),
-        sections: BTreeSet::new(),
-        goals: vec![],
-        exercises: vec![],
-        predictions: vec![],
         routes: std::mem::take(&mut definitions.routes),
         along: std::mem::take(&mut definitions.along),
-        unrecorded: false,
+        ..Page::default()
     };
     let Definitions { quantities, conditions, .. } = &definitions;
     let (of_quantities, of_conditions) = (&mut page.quantities, &mut page.conditions);

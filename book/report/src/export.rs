@@ -1,10 +1,9 @@
 //! All claims with their tests as data, for those who want to count for themselves.
 
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::both::{Both, Here};
 use crate::claims::{Compared, Entry, Findings, Test, Unmeasured};
-use crate::estimate::Estimate;
 
 /// The file with a line for each test of each claim.
 pub const CSV: &str = "claims.csv";
@@ -86,34 +85,15 @@ pub fn files(findings: &Findings) -> anyhow::Result<Vec<(&'static str, String)>>
     for claim in &claims {
         let untested = [Line::default()];
         let tests = if claim.tests.is_empty() { &untested[..] } else { &claim.tests };
+        let of_claim = serde_json::to_value(claim)?;
         for test in tests {
-            let texts = [
-                claim.id,
-                claim.section,
-                claim.verdict,
-                claim.verdict_here.unwrap_or_default(),
-                claim.page.unwrap_or_default(),
-                claim.source,
-                claim.says,
-                test.what,
-                test.reading.unwrap_or_default(),
-                test.unit,
-                test.relation,
-            ];
-            let numbers = [
-                test.claimed,
-                test.tolerance,
-                test.measured,
-                test.measured_low,
-                test.measured_high,
-                test.claimed_here,
-                test.measured_here,
-                test.measured_here_low,
-                test.measured_here_high,
-            ];
-            let numbers =
-                numbers.map(|number| number.map_or(String::new(), |number| number.to_string()));
-            lines.write_record(texts.map(str::to_owned).iter().chain(&numbers))?;
+            let of_test = serde_json::to_value(test)?;
+            lines.write_record(HEADS.map(|head| {
+                let found = of_test.get(head).or(of_claim.get(head)).unwrap_or(&Value::Null);
+                let text = found.as_str().map(str::to_owned);
+                let text = text.or(found.as_f64().map(|number| number.to_string()));
+                text.unwrap_or_default()
+            }))?;
         }
     }
     let lines = String::from_utf8(lines.into_inner()?)?;
@@ -131,7 +111,7 @@ fn claim(entry: &Entry) -> Claim<'_> {
         japanese: &claim.japanese,
         page: claim.page.as_deref(),
         verdict: verdict.reference.words(),
-        verdict_here: here(verdict).map(|verdict| verdict.words()),
+        verdict_here: verdict.own().map(|verdict| verdict.words()),
         erratum: claim.erratum.as_deref(),
         tests: claim.tests.iter().zip(compared).map(|(t, c)| line(t, c)).collect(),
         unmeasured: &claim.unmeasured,
@@ -150,7 +130,7 @@ fn claim(entry: &Entry) -> Claim<'_> {
 fn line<'l>(test: &'l Test, compared: &Compared) -> Line<'l> {
     let Compared { measured, claimed } = compared;
     let scale = measured.unit.scale_of(&test.unit).unwrap_or(f64::NAN);
-    let own: Option<&Estimate> = here(&measured.value);
+    let own = measured.value.own();
     let reference = &measured.value.reference;
     Line {
         what: &test.what,
@@ -162,17 +142,9 @@ fn line<'l>(test: &'l Test, compared: &Compared) -> Line<'l> {
         measured: Some(reference.value / scale),
         measured_low: Some(reference.low / scale),
         measured_high: Some(reference.high / scale),
-        claimed_here: here(claimed).map(|claimed| claimed / scale),
+        claimed_here: claimed.own().map(|claimed| claimed / scale),
         measured_here: own.map(|own| own.value / scale),
         measured_here_low: own.map(|own| own.low / scale),
         measured_here_high: own.map(|own| own.high / scale),
-    }
-}
-
-/// What is this machine's alone.
-fn here<T>(both: &Both<T>) -> Option<&T> {
-    match &both.here {
-        Here::Measured(here) => Some(here),
-        Here::SameAsReference | Here::NotMeasured => None,
     }
 }

@@ -170,19 +170,7 @@ fn prose(text: &str) -> Vec<Words<'_>> {
     let (mut outside, mut link) = (0, false);
     let events = Parser::new_ext(text, directive::markdown()).into_offset_iter();
     for (event, range) in events {
-        let leaves = |tag: &Tag| {
-            matches!(
-                tag,
-                Tag::Heading { .. }
-                    | Tag::CodeBlock(_)
-                    | Tag::HtmlBlock
-                    | Tag::Link { .. }
-                    | Tag::Image { .. }
-                    | Tag::Table(_)
-                    | Tag::DefinitionListTitle
-            )
-        };
-        let returns = |tag: &TagEnd| {
+        let is_other = |tag: &TagEnd| {
             matches!(
                 tag,
                 TagEnd::Heading(_)
@@ -201,8 +189,8 @@ fn prose(text: &str) -> Vec<Words<'_>> {
                 continue;
             }
             Event::SoftBreak => continue,
-            Event::Start(tag) if leaves(tag) => outside += 1,
-            Event::End(tag) if returns(tag) => outside -= 1,
+            Event::Start(tag) if is_other(&tag.to_end()) => outside += 1,
+            Event::End(tag) if is_other(tag) => outside -= 1,
             Event::InlineHtml(html) if html.starts_with("<a ") => link = true,
             Event::InlineHtml(html) if html.starts_with("</a>") => link = false,
             _ => {}

@@ -1,21 +1,7 @@
-//! Text that is safe in a page, and what a finished page says.
+//! Text that is safe in a page.
 //!
 //! Records come from strangers, and what this crate writes is read three times more: as
 //! Markdown, by mdBook's own `{{#include}}` directives, and as HTML.
-
-use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{BufferQueue, TokenSink, Tokenizer, TokenizerOpts};
-
-/// `sink` after it was told all of a finished page.
-pub fn read<S: TokenSink>(html: &str, sink: S) -> S {
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(html));
-    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
-    // Our sinks never ask for a script to be run, so one call reads everything.
-    let _ = tokenizer.feed(&input);
-    tokenizer.end();
-    tokenizer.sink
-}
 
 /// `text` as XML character data or attribute value: markup escaped, line breaks and other
 /// control characters, which XML 1.0 forbids, made spaces.

@@ -50,7 +50,7 @@
 //! | [`cases`] | the cases of two records against each other |
 //! | [`mod@compare`] | two machines against each other |
 //! | [`this_machine`] | the reader's machine beside the references, on a page and in words |
-//! | [`html`] | text that is safe in a page, and what a finished page says |
+//! | [`html`] | text that is safe in a page |
 //!
 //! A page is expanded in three steps, each over the whole book before the next: find the
 //! directives, read what they show, and evaluate every quantity; judge the claims, which need the quantities of

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
+use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::{Rawtext, Rcdata, ScriptData};
-use html5ever::tokenizer::{StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult};
-
-use crate::html;
+use html5ever::tokenizer::{BufferQueue, StartTag, Tag, TagToken, Token};
+use html5ever::tokenizer::{TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use walkdir::WalkDir;
 
 /// What of a page other pages and this one can be wrong about.
 #[derive(Default, PartialEq)]
@@ -22,7 +23,12 @@ struct Document {
 /// What is wrong with the links and ids of the book in `root`: `page: problem`.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut files = BTreeSet::new();
-    walk(root, Path::new(""), &mut files)?;
+    for entry in WalkDir::new(root) {
+        let path = entry?.into_path();
+        if !path.is_dir() {
+            files.insert(path.strip_prefix(root)?.to_owned());
+        }
+    }
     let mut documents = BTreeMap::new();
     // The print page is every page in one, and has no links of its own.
     let is_page = |file: &&PathBuf| {
@@ -67,8 +73,7 @@ fn follow(
         return Ok(());
     }
     let (address, fragment) = link.split_once('#').unwrap_or((link, ""));
-    let address = decoded(address.split('?').next().unwrap_or_default());
-    let mut target = match address.as_str() {
+    let mut target = match address.split('?').next().unwrap_or_default() {
         "" => from.to_owned(),
         address => {
             let joined = from.parent().unwrap_or(Path::new("")).join(address);
@@ -81,9 +86,8 @@ fn follow(
     if !files.contains(&target) {
         return Err("there is no such file".to_owned());
     }
-    let fragment = decoded(fragment);
     match documents.get(&target) {
-        Some(document) if !fragment.is_empty() && !document.ids.contains(&fragment) => {
+        Some(document) if !fragment.is_empty() && !document.ids.contains(fragment) => {
             Err(format!("`{}` has no id `{fragment}`", target.display()))
         }
         _ => Ok(()),
@@ -106,42 +110,15 @@ pub fn inside(path: &Path) -> Option<PathBuf> {
     Some(clean)
 }
 
-/// `text` with `%20` and the like decoded.
-fn decoded(text: &str) -> String {
-    let mut bytes = vec![];
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        match hex.filter(|_| first == b'%').map(|hex| u8::from_str_radix(hex, 16)) {
-            Some(Ok(byte)) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn walk(root: &Path, folder: &Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
-    let path = root.join(folder);
-    for entry in std::fs::read_dir(&path).with_context(|| path.display().to_string())? {
-        let entry = entry?;
-        let relative = folder.join(entry.file_name());
-        if entry.path().is_dir() {
-            walk(root, &relative, files)?;
-        } else {
-            files.insert(relative);
-        }
-    }
-    Ok(())
-}
-
+/// What a finished page says.
 fn read(html: &str) -> Document {
-    html::read(html, Sink::default()).document.into_inner()
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from(html));
+    let tokenizer = Tokenizer::new(Sink::default(), TokenizerOpts::default());
+    // The sink never asks for a script to be run, so one call reads everything.
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    tokenizer.sink.document.into_inner()
 }
 
 #[derive(Default)]

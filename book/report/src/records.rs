@@ -99,11 +99,7 @@ impl Machine {
     /// What it recorded, of all its runs or of those with this label alone (`""` for none), as if it
     /// were the only reference machine.
     pub fn load_run(results: &Results, name: &str, label: Option<&str>) -> Result<Machine> {
-        let (machine, mut broken) = Machine::load(results, name, Some(0), label)?;
-        match broken.pop() {
-            None => Ok(machine),
-            Some(e) => Err(Error::from(e)),
-        }
+        whole(Machine::load(results, name, Some(0), label)?)
     }
 
     /// Its records, of all its runs or of those with this label alone, and what is wrong with
@@ -203,6 +199,11 @@ impl Machine {
     }
 }
 
+/// The machine, if nothing is wrong with its records: without one the book has holes.
+fn whole((machine, mut broken): (Machine, Vec<record::Error>)) -> Result<Machine> {
+    broken.pop().map_or(Ok(machine), |e| Err(Error::from(e)))
+}
+
 /// The measured GPU's name without its makers' names and what it says from its memory's size on,
 /// and how many GPUs there are.
 fn label(record: &Record) -> Option<String> {
@@ -241,11 +242,7 @@ impl Records {
     /// Reads every record of all these machines.
     pub fn load(results: &Results, references: &[String], here: Option<&str>) -> Result<Records> {
         let load = |(place, name): (usize, &String)| {
-            let (machine, mut broken) = Machine::load(results, name, Some(place), None)?;
-            match broken.pop() {
-                None => Ok(machine),
-                Some(e) => Err(Error::from(e)), // without it the book has holes
-            }
+            whole(Machine::load(results, name, Some(place), None)?)
         };
         let references: Result<Vec<Machine>> = references.iter().enumerate().map(load).collect();
         let here = here.map(|name| Machine::load(results, name, None, None)).transpose();
