@@ -187,7 +187,6 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Runs;
 
     fn estimate(low: f64, value: f64, high: f64) -> Estimate {
         Estimate { low, high, ..Estimate::exact(value) }
@@ -214,34 +213,6 @@ mod tests {
                 ceiling: Ceiling::None,
             };
             assert_eq!(case.outcome(0.05), outcome, "{low} {value} {high}");
-        }
-    }
-
-    /// Of hosts that differ by 10%, one against several: seldom more than one of 20 is called
-    /// faster or slower.
-    #[test]
-    fn one_run_is_compared_as_what_it_is() {
-        let mut state = 11u64;
-        let mut uniform = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        };
-        let mut host = || {
-            let normal = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
-            Estimate::exact(f64::exp(0.1 * normal))
-        };
-        for count in [2, 3, 5] {
-            let differ = (0..4000).filter(|_| {
-                let runs = (0..count).map(|i| (Some(i.to_string()), host()));
-                let several = Runs::of(runs).unwrap().estimate();
-                let one = host();
-                let [ratio, inverse] = [over(&one, &several), over(&several, &one)];
-                let is_same = |of: &Estimate| (of.low..=of.high).contains(&1.0);
-                assert_eq!(is_same(&ratio), is_same(&inverse));
-                !is_same(&ratio)
-            });
-            let share = differ.count() as f64 / 4000.0;
-            assert!((0.03..0.06).contains(&share), "{count} runs: {share}");
         }
     }
 

@@ -130,35 +130,3 @@ fn split(text: &str) -> (&str, Option<(Sign, &str)>) {
         Sign::ALL.into_iter().find_map(|(text, sign)| Some((sign, rest.strip_prefix(text)?)));
     (left.trim(), found)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parsed(text: &str) -> Vec<(String, Sign)> {
-        let comparisons = Conditions::default().read(text).unwrap().comparisons;
-        comparisons.into_iter().map(|c| (c.difference, c.sign)).collect()
-    }
-
-    #[test]
-    fn conditions_are_chains_of_comparisons() {
-        let two =
-            [("(0.8) - (a)".to_owned(), Sign::Less), ("(a) - (b * 2)".to_owned(), Sign::AtMost)];
-        assert_eq!(parsed("0.8 < a <= b * 2"), two);
-        let two = [("(a) - (b)".to_owned(), Sign::More), ("(c) - (1)".to_owned(), Sign::AtLeast)];
-        assert_eq!(parsed("a > b and c >= 1"), two);
-    }
-
-    #[test]
-    fn a_name_stands_for_its_comparisons() {
-        let mut named = Conditions::default();
-        named.add("fast", "a > b").unwrap();
-        named.add("slow", "a < c").unwrap();
-        let alone = named.read("fast").unwrap();
-        assert_eq!((alone.text.as_str(), alone.comparisons.len()), ("a > b", 1));
-        assert_eq!(named.read("fast and c >= 1").unwrap().comparisons.len(), 2);
-        assert_eq!(named.unused(), ["slow"]);
-        let problem = "`fat` compares nothing, and is no condition's name; did you mean `fast`?";
-        assert_eq!(named.read("a > b and fat").unwrap_err(), problem);
-    }
-}

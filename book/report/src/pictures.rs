@@ -81,37 +81,3 @@ fn find(text: &str) -> Vec<Range<usize>> {
     found.sort_by_key(|range| range.start);
     found
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_gets_its_own_pictures_back() {
-        let svg = "<svg class=\"wide\">\n<circle r=\"1\"/>\n</svg>\n";
-        let chart = |id: &str| {
-            let caption = format!("<figcaption>Twice as fast as {id}.</figcaption>");
-            format!("<figure class=\"chart\" id=\"figure-{id}\">\n{caption}\n{svg}</figure>\n")
-        };
-        let asked = "<section data-figure=\"figure-a\">\n<details class=\"answer\"><p>Measured: \
-                     2.00</p></details>\n</section>\n";
-        let charts = ["a", "a-reference", "b"].map(chart).concat();
-        let page = format!("# P\n\n{asked}\n{charts}\n`<svg class=\"` </svg>\n");
-        let mut pictures = Pictures::default();
-        pictures.take("\n<svg class=\"narrow\">\n</svg>\n");
-        let taken = pictures.take(&page);
-        for (part, there) in [
-            ("<circle", false),
-            ("Measured", false),
-            ("as a.", false),
-            ("as a-reference.", false),
-            ("as b.", true),
-        ] {
-            assert_eq!(taken.contains(part), there, "{part}: {taken}");
-        }
-        assert_eq!(pictures.put_back(&taken), page);
-        // What nobody took out is left alone.
-        let strange = "<!--picture 7--> <!--picture x--> <!--picture 1";
-        assert_eq!(pictures.put_back(strange), strange);
-    }
-}

@@ -362,23 +362,4 @@ mod tests {
             assert_eq!([span.min, span.max], ends, "{values:?}");
         }
     }
-
-    #[test]
-    fn an_axis_maps_its_ends_and_clamps_the_rest() {
-        let log = axis(Scale::Log10, Unit::Number);
-        let span = Span::of_values(&log, &[1.0, 100.0]).between(300.0, 100.0);
-        let places = [0.0, 1.0, 10.0, 100.0, 1e9].map(|value| span.position(value));
-        assert_eq!(places.map(f64::round), [300.0, 300.0, 200.0, 100.0, 100.0]);
-        assert_eq!(span.on_grid(10.0), 800);
-        let across = Span::across(&axis(Scale::Linear, Unit::Number), &[7.0]);
-        assert!(across.min < 7.0 && across.max > 7.0);
-    }
-
-    #[test]
-    fn titles_name_the_unit_of_the_numbers() {
-        let titles = [(Unit::Time, 2e-3), (Unit::Bandwidth, 5e9), (Unit::Ratio, 2.0)].map(
-            |(unit, value)| Span::of_values(&axis(Scale::Linear, unit), &[value]).title("Axis"),
-        );
-        assert_eq!(titles, ["Axis (ms)", "Axis (GB/s)", "Axis"]);
-    }
 }

@@ -58,19 +58,3 @@ pub(crate) fn wrap(text: &str, limit: f64, most: usize) -> Option<Vec<String>> {
     let fits = lines.len() <= most && lines.iter().all(|line| width(line) <= limit);
     fits.then_some(lines)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_text_is_cut_or_wrapped_within_its_limit() {
-        assert_eq!(cut("short", 100.0), "short");
-        let long = cut("a rather long label that goes on", 100.0);
-        assert!(long.ends_with('…') && width(&long) <= 100.0, "{long}");
-        assert_eq!(cut("wide", 0.0), "…");
-        let lines = wrap("16 bytes per thread", 90.0, 2).unwrap();
-        assert_eq!(lines, ["16 bytes per", "thread"]);
-        assert_eq!(wrap("unbreakable_identifier", 50.0, 3), None);
-    }
-}
