@@ -1,4 +1,4 @@
-//! Charts in the house style, drawn as [`mod@crate::svg`].
+//! Charts in the house style, drawn by plotters as [`mod@crate::svg`].
 //!
 //! A [`Figure`] says what is shown; [`svg()`] draws it, wide or narrow. The same figure
 //! gives the same bytes on every machine.

@@ -1,19 +1,25 @@
 //! SVG, written in one place for charts and drawings.
 //!
-//! Shapes lie on a grid of quarter pixels. Neighbours that look alike are one element. Colours are CSS variables, which the book's theme sets: `--chart-ink`, `--chart-muted`,
+//! Shapes lie on a grid of quarter pixels, so that curves stay smooth although plotters, through
+//! which charts are drawn, knows whole numbers only. Neighbours that look alike are one element.
+//! Colours are CSS variables, which the book's theme sets: `--chart-ink`, `--chart-muted`,
 //! `--chart-grid`, `--chart-peak`, `--chart-claim`, `--chart-model`, `--chart-paper` and
 //! `--chart-1` to `--chart-6`. A picture in a file of its own brings a `standalone` style.
 
 pub(crate) mod text;
+
+use std::convert::Infallible;
+
+use plotters::style::{Color, RGBColor, ShapeStyle};
+use plotters_backend::{
+    BackendColor, BackendCoord as Dot, BackendStyle, DrawingBackend, DrawingErrorKind,
+};
 
 use crate::html::xml;
 use text::SIZE;
 
 /// A place, in pixels from the upper left.
 pub(crate) type Place = (f64, f64);
-
-/// A place on the grid, in quarter pixels.
-pub(crate) type Dot = (i32, i32);
 
 /// A rectangle, in pixels; its corners are ordered.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +90,8 @@ impl Width {
     }
 }
 
-/// A colour of the theme, and how lines in it are dashed: places in these tables.
+/// A colour of the theme, and how lines in it are dashed. To plotters it is a colour whose parts
+/// are the places in these tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pen {
     color: u8,
@@ -175,18 +182,23 @@ impl Pen {
         format!("var(--chart-{})", COLORS[usize::from(self.color)].0)
     }
 
+    fn style(self, opacity: f64, filled: bool, stroke_width: u32) -> ShapeStyle {
+        let color = RGBColor(self.color, self.dash, 0).mix(opacity);
+        ShapeStyle { color, filled, stroke_width }
+    }
+
     /// A stroke of this width in pixels.
-    pub(crate) fn stroke(self, width: f64) -> Look {
-        Look { pen: self, fill: 0.0, line: 1.0, width: quarter(width) }
+    pub(crate) fn stroke(self, width: f64) -> ShapeStyle {
+        self.style(1.0, false, quarter(width) as u32)
     }
 
     /// The stroke of what is no data.
-    pub(crate) fn faint(self) -> Look {
-        Look { line: 0.5, ..self.stroke(1.0) }
+    pub(crate) fn faint(self) -> ShapeStyle {
+        self.style(0.5, false, LINE_WIDTH)
     }
 
-    pub(crate) fn fill(self, opacity: f64) -> Look {
-        Look { pen: self, fill: opacity, line: 0.0, width: 0 }
+    pub(crate) fn fill(self, opacity: f64) -> ShapeStyle {
+        self.style(opacity, true, 0)
     }
 }
 
@@ -214,10 +226,19 @@ pub(crate) struct Look {
     /// The opacity of its line; none is 0.
     pub(crate) line: f64,
     /// The width of its line in quarter pixels.
-    pub(crate) width: i32,
+    pub(crate) width: u32,
 }
 
 impl Look {
+    fn of(style: &impl BackendStyle, is_filled: bool) -> Look {
+        let BackendColor { alpha, rgb: (color, dash, _) } = style.color();
+        let (pen, width) = (Pen { color, dash }, style.stroke_width());
+        match is_filled {
+            true => Look { pen, fill: alpha, line: 0.0, width },
+            false => Look { pen, fill: 0.0, line: alpha, width },
+        }
+    }
+
     /// Its attributes, those left out that a group of shapes has.
     fn attributes(&self) -> String {
         let Look { pen, fill, line, width } = *self;
@@ -244,7 +265,7 @@ impl Look {
 }
 
 /// The width of a line that does not say its own: one pixel.
-const LINE_WIDTH: i32 = 4;
+const LINE_WIDTH: u32 = 4;
 
 /// A shape, on the grid.
 pub(crate) struct Shape {
@@ -258,7 +279,7 @@ pub(crate) enum Form {
     /// A rectangle between two corners, which have this radius.
     Rectangle([Dot; 2], i32),
     /// Around a dot, with this radius.
-    Disc(Dot, i32),
+    Disc(Dot, u32),
 }
 
 impl Shape {
@@ -368,13 +389,18 @@ impl Text {
 }
 
 /// What is drawn and written so far.
-#[derive(Default)]
 pub(crate) struct Svg {
+    /// What lies beyond it is moved to its edge.
+    size: Place,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) texts: Vec<Text>,
 }
 
 impl Svg {
+    pub(crate) fn new(size: Place) -> Svg {
+        Svg { size, shapes: vec![], texts: vec![] }
+    }
+
     /// Draws a line through these dots, and back to the first if it is closed.
     pub(crate) fn line(&mut self, line: Vec<Dot>, is_closed: bool, look: Look) {
         match self.shapes.last_mut() {
@@ -416,6 +442,64 @@ impl Svg {
             };
         }
         out
+    }
+}
+
+/// What drawing on an [`Svg`] returns.
+type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+
+impl DrawingBackend for &mut Svg {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        let (width, height) = dot(self.size);
+        (width as u32, height as u32)
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, (x, y): Dot, color: BackendColor) -> Drawn {
+        self.draw_rect((x, y), (x + 1, y + 1), &color, true)
+    }
+
+    fn draw_rect<S: BackendStyle>(&mut self, from: Dot, to: Dot, style: &S, fill: bool) -> Drawn {
+        self.draw(Form::Rectangle([from, to], 0), Look::of(style, fill));
+        Ok(())
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = Dot>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn {
+        self.line(path.into_iter().collect(), false, Look::of(style, false));
+        Ok(())
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = Dot>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn {
+        self.line(path.into_iter().collect(), true, Look::of(style, true));
+        Ok(())
+    }
+
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        middle: Dot,
+        radius: u32,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
+        self.draw(Form::Disc(middle, radius), Look::of(style, fill));
+        Ok(())
     }
 }
 

@@ -4,12 +4,14 @@
 //! The number carries the meaning and the colour repeats it, so nothing is lost on a
 //! reader who sees no colours. Numbers get as many digits as fit their cells.
 
+use plotters::style::ShapeStyle;
+
 use super::legend::{FOOT, Key, Sample, nothing};
 use super::scale::Span;
 use super::sheet::{Sheet, sheet};
 use super::{Axis, Heatmap, Picture, Width};
 use crate::svg::text::{self, LINE};
-use crate::svg::{Anchor, Area, Look, Pen};
+use crate::svg::{Anchor, Area, Pen};
 use crate::unit::Unit;
 
 /// Opacity of the palest and of the strongest cell: texts stay legible on both.
@@ -137,7 +139,7 @@ fn headings(names: &[String], room: f64) -> Vec<Vec<String>> {
 }
 
 /// The fill of a ratio's cell: the stronger, the further it is from 1, by its logarithm.
-fn fill(ratio: f64) -> Look {
+fn fill(ratio: f64) -> ShapeStyle {
     let strength = (ratio.ln().abs() / FULL.ln()).min(1.0);
     let pen = if ratio >= 1.0 { ABOVE } else { BELOW };
     pen.fill(OPACITY.0 + strength * (OPACITY.1 - OPACITY.0))

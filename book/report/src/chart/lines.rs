@@ -6,13 +6,15 @@
 //! Marks on the x axis are vertical lines, always named in the key, and so is whose the
 //! curves are where there are two machines'.
 
+use plotters::element::{Circle, PathElement, Polygon};
+
 use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing, say};
 use super::place;
 use super::scale::Span;
 use super::sheet::{Sheet, sheet};
 use super::{Lines, Picture, Point, Reading, Series, Width};
 use crate::svg::text::{self, LINE};
-use crate::svg::{Anchor, Area, Dot, Pen};
+use crate::svg::{Anchor, Area, Pen};
 
 /// From the plot to the labels at the ends of curves.
 const LEADER: f64 = 10.0;
@@ -297,24 +299,24 @@ fn paint(sheet: &mut Sheet, lines: &Lines, curves: &[Curve], marks: &[Mark], lay
     if curves.is_empty() {
         nothing(sheet, plot.middle());
     }
-    let grid = |places: Vec<(f64, f64)>| -> Vec<Dot> {
+    let grid = |places: Vec<(f64, f64)>| -> Vec<(i32, i32)> {
         places.into_iter().map(|(a, b)| (x.on_grid(a), y.on_grid(b))).collect()
     };
     for curve in curves.iter().filter(|curve| curve.kind == Kind::Measured && !curve.steps) {
         let outline = grid(curve.band());
-        sheet.path(&outline, true, curve.pen.fill(0.18));
+        sheet.draw(&Polygon::new(outline.clone(), curve.pen.fill(0.18)));
         if curve.points.len() == 1 {
-            sheet.path(&outline, false, curve.pen.stroke(1.0));
+            sheet.draw(&PathElement::new(outline, curve.pen.stroke(1.0)));
         }
     }
     for curve in curves {
         let stroke = curve.pen.stroke(curve.pen.width());
-        sheet.path(&grid(curve.path()), false, stroke);
+        sheet.draw(&PathElement::new(grid(curve.path()), stroke));
         sheet.series();
         for point in curve.points.iter().filter(|_| curve.kind != Kind::Modelled) {
             if !curve.steps && curve.kind == Kind::Measured {
                 let place = (x.on_grid(point.x), y.on_grid(point.y));
-                sheet.disc(place, 9, curve.pen.fill(1.0));
+                sheet.draw(&Circle::new(place, 9, curve.pen.fill(1.0)));
             }
             sheet.hover_point((x.position(point.x), y.position(point.y)), &point.hover);
         }

@@ -1,22 +1,26 @@
-//! The sheet that a chart is drawn on: shapes below texts, below what can be pointed at. Texts have a halo of the paper's colour and stay legible on lines.
+//! The sheet that a chart is drawn on: shapes, which go through plotters, below texts, below what
+//! can be pointed at. Texts have a halo of the paper's colour and stay legible on lines.
 
 use std::fmt::Write as _;
 
+use plotters::element::{Drawable, PathElement, PointCollection, Rectangle};
+use plotters::prelude::IntoDrawingArea as _;
+use plotters::style::ShapeStyle;
+
 use crate::html::xml;
 use crate::svg::text::{self, LINE};
-use crate::svg::{Anchor, Area, Dot, Face, Form, Look, Pen, Place, Svg, dot, short};
+use crate::svg::{Anchor, Area, Face, Look, Pen, Place, Svg, dot, short};
 
 /// A chart being drawn: lengths and places in pixels from the upper left.
 pub(super) struct Sheet {
     pub(super) width: f64,
-    height: f64,
     svg: Svg,
     hovers: String,
 }
 
 /// Runs `paint` on a new sheet; the content of the SVG.
 pub(super) fn sheet(width: f64, height: f64, paint: impl FnOnce(&mut Sheet)) -> String {
-    let mut sheet = Sheet { width, height, svg: Svg::default(), hovers: String::new() };
+    let mut sheet = Sheet { width, svg: Svg::new((width, height)), hovers: String::new() };
     paint(&mut sheet);
     let Sheet { svg, hovers, .. } = sheet;
     let hovers = match hovers.is_empty() {
@@ -33,31 +37,24 @@ pub(super) fn sheet(width: f64, height: f64, paint: impl FnOnce(&mut Sheet)) -> 
 }
 
 impl Sheet {
-    /// The dot; or, of one that lies beyond the sheet, that at its edge.
-    fn within(&self, (x, y): Dot) -> Dot {
-        let (right, bottom) = dot((self.width, self.height));
-        (x.clamp(0, right), y.clamp(0, bottom))
-    }
-
-    /// Draws straight lines through these dots, or fills what they enclose.
-    pub(super) fn path(&mut self, dots: &[Dot], is_closed: bool, look: Look) {
-        let dots = dots.iter().map(|&dot| self.within(dot)).collect();
-        self.svg.line(dots, is_closed, look);
+    /// Draws an element of plotters, on the grid of quarter pixels.
+    pub(super) fn draw<'e, E>(&mut self, element: &'e E)
+    where
+        &'e E: PointCollection<'e, (i32, i32)>,
+        E: for<'s> Drawable<&'s mut Svg>,
+    {
+        let area = (&mut self.svg).into_drawing_area();
+        area.draw(element).expect("an SVG takes every shape");
     }
 
     /// Draws straight lines through these places.
-    pub(super) fn line(&mut self, places: &[Place], stroke: Look) {
-        let dots: Vec<Dot> = places.iter().copied().map(dot).collect();
-        self.path(&dots, false, stroke);
-    }
-
-    /// Fills a disc of this radius in quarter pixels.
-    pub(super) fn disc(&mut self, middle: Dot, radius: i32, fill: Look) {
-        self.svg.draw(Form::Disc(self.within(middle), radius), fill);
+    pub(super) fn line(&mut self, places: &[Place], stroke: ShapeStyle) {
+        let dots: Vec<_> = places.iter().copied().map(dot).collect();
+        self.draw(&PathElement::new(dots, stroke));
     }
 
     /// Draws a vertical line, interrupted where it would cross texts written so far.
-    pub(super) fn vertical(&mut self, x: f64, top: f64, bottom: f64, stroke: Look) {
+    pub(super) fn vertical(&mut self, x: f64, top: f64, bottom: f64, stroke: ShapeStyle) {
         let written = self.svg.texts.iter().map(|text| text.area(LINE, 1.0));
         let crossed = |area: &Area| area.left - 3.0 < x && x < area.right + 3.0;
         let mut crossed: Vec<Area> = written.filter(crossed).collect();
@@ -76,12 +73,13 @@ impl Sheet {
         upto(bottom, bottom);
     }
 
-    pub(super) fn rectangle(&mut self, area: &Area, fill: Look) {
-        let [from, _, to, _] = area.corners().map(|corner| self.within(dot(corner)));
-        self.svg.draw(Form::Rectangle([from, to], 0), fill);
+    pub(super) fn rectangle(&mut self, area: &Area, fill: ShapeStyle) {
+        let [from, _, to, _] = area.corners().map(dot);
+        self.draw(&Rectangle::new([from, to], fill));
     }
 
-    /// Draws a bar of this opacity with its outline.
+    /// Draws a bar of this opacity with its outline. Neighbours of one pen are one element, which
+    /// plotters, for which fill and line are two, could not tell.
     pub(super) fn outlined(&mut self, area: &Area, pen: Pen, opacity: f64) {
         let look = Look { pen, fill: opacity, line: 1.0, width: 4 };
         self.svg.line(area.corners().map(dot).to_vec(), true, look);

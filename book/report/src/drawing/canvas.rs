@@ -42,7 +42,7 @@ pub(super) struct Canvas<'f> {
 impl Canvas<'_> {
     pub(super) fn new(layout: Width, facts: &Facts) -> Canvas<'_> {
         let width = layout.pick(640.0, 360.0);
-        Canvas { facts, layout, width, bottom: 0.0, svg: Svg::default() }
+        Canvas { facts, layout, width, bottom: 0.0, svg: Svg::new((width, f64::INFINITY)) }
     }
 
     /// What belongs to its layout.
