@@ -52,6 +52,7 @@ class Perceptron(nn.Module):
         return self.layers[-1](x)
 
 
+# ANCHOR: adapted
 class Adapted(nn.Module):
     """A frozen matrix with two thin ones beside it."""
 
@@ -63,6 +64,8 @@ class Adapted(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.matrix(x) + self.up(self.down(x))
+
+    # ANCHOR_END: adapted
 
 
 class Block(nn.Module):

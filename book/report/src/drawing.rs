@@ -4,7 +4,7 @@
 //!
 //! | module | drawings |
 //! |---|---|
-//! | `machine` | what a machine is made of, and how its GPUs are joined |
+//! | `machine` | what a machine is made of, and how its GPUs are joined, and locked |
 //! | `multiprocessor` | what a multiprocessor is made of |
 //! | `threads` | threads, blocks, from the grid to an address, and from a warp to sectors |
 //! | `shared` | the banks of shared memory, and a tile that is transposed in it |
@@ -19,7 +19,7 @@
 //! | `attention` | the matrix of scores that never exists |
 //! | `together` | threads that make one number, or a sum for each |
 //! | `cuts` | a net that several GPUs share |
-//! | `models` | what a model keeps: activations, keys and values |
+//! | `models` | what a model keeps: activations, keys and values, adapters |
 //! | `limits` | the roof over what a kernel can reach |
 //! | `timetable` | timetables |
 //! | `canvas` | the sheet, and what colours mean |
@@ -83,7 +83,8 @@ pub struct Drawing {
 type Draw = fn(&mut Canvas);
 
 /// What is drawn by code.
-const BY_CODE: [(&str, Draw); 31] = [
+const BY_CODE: [(&str, Draw); 33] = [
+    ("adapter", models::adapter),
     ("agreement", together::agreement),
     ("banks", shared::banks),
     ("blocks", threads::split),
@@ -95,6 +96,7 @@ const BY_CODE: [(&str, Draw); 31] = [
     ("host-memory", host::kinds),
     ("keys", models::keys),
     ("layouts", layouts::layouts),
+    ("locks", machine::locks),
     ("machine", machine::machine),
     ("multiprocessor", multiprocessor::multiprocessor),
     ("page-fault", host::fault),

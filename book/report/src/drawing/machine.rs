@@ -1,4 +1,4 @@
-//! What a machine is made of, with its bandwidths, and how several GPUs are joined.
+//! What a machine is made of, with its bandwidths; how several GPUs are joined, and locked.
 
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, UPLOAD, area};
 
@@ -116,4 +116,40 @@ pub(super) fn topology(c: &mut Canvas) {
         let more = format!("and {} more GPUs", facts.gpus - count);
         c.text((width, host.bottom + 14.0), Anchor::End, Pen::MUTED, &more);
     }
+}
+
+pub(super) fn locks(c: &mut Canvas) {
+    let (gpu, lock) = c.pick((170.0, 130.0), (104.0, 76.0));
+    let left = area(1.0, 1.0, gpu, 150.0);
+    let right = area(c.width - 1.0 - gpu, 1.0, gpu, 150.0);
+    for (place, name) in [(left, "GPU 0"), (right, "GPU 1")] {
+        c.outline(place, Pen::MUTED);
+        c.heading((place.left + 9.0, 16.0), Anchor::Start, name);
+    }
+    let user = area(left.left + 8.0, 33.0, gpu - 16.0, 108.0);
+    c.frame(user, COMPUTE);
+    c.label(user, "copy engine or kernel");
+    let middle = c.width / 2.0;
+    let locks = [
+        (33.0, "from cuMemAlloc", c.pick("the context's lock", "context")),
+        (91.0, "from a pool", c.pick("the pool's lock", "pool")),
+    ];
+    for (top, memory, name) in locks {
+        let place = area(right.left + 8.0, top, gpu - 16.0, 50.0);
+        c.frame(place, MEMORY);
+        c.label(place, memory);
+        let y = place.middle().1;
+        let switch = area(middle - lock / 2.0, y - 15.0, lock, 30.0);
+        c.cell(switch, Pen::MUTED, 0.1);
+        c.label(switch, name);
+        c.line(&[(user.right, y), (switch.left, y)], UPLOAD);
+        c.arrow(&[(switch.right, y), (place.left, y)], UPLOAD);
+    }
+    let host = area(1.0, 201.0, c.width - 2.0, 40.0);
+    c.frame(host, Pen::MUTED);
+    c.label(host, "host memory");
+    let [down, up] = [left, right].map(|gpu| gpu.middle().0);
+    c.arrow(&[(down, left.bottom), (down, host.top)], DOWNLOAD);
+    c.arrow(&[(up, host.top), (up, right.bottom)], UPLOAD);
+    c.text((middle, 176.0), Anchor::Middle, Pen::INK, "copies, if a lock is closed");
 }

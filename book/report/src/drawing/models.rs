@@ -1,4 +1,5 @@
-//! What a model keeps and computes: activations, micro-batches, keys and values, packed weights.
+//! What a model keeps and computes: activations, micro-batches, keys and values, packed weights,
+//! adapters.
 
 use super::canvas::{Anchor, COMPUTE, Canvas, MEMORY, Pen, UPLOAD, area};
 
@@ -109,5 +110,38 @@ pub(super) fn pages(c: &mut Canvas) {
         let said = format!("pages {pages}");
         c.text((38.0, top + 18.0), Anchor::Start, Pen::INK, &said);
         top += 30.0;
+    }
+}
+
+pub(super) fn adapter(c: &mut Canvas) {
+    const THIN: f64 = 24.0;
+    let (side, left, gap) = c.pick((150.0, 110.0, 90.0), (116.0, 1.0, 44.0));
+    let top = 28.0;
+    let w = area(left, top, side, side);
+    let b = area(w.right + gap, top, THIN, side);
+    let a = area(b.right + 14.0, top, side, THIN);
+    let named = [(w, "W", MEMORY, 0.2), (b, "B", COMPUTE, 0.35), (a, "A", COMPUTE, 0.35)];
+    for (place, name, pen, fill) in named {
+        c.cell(place, pen, fill);
+        c.label(place, name);
+    }
+    c.heading((w.left, 10.0), Anchor::Start, "frozen");
+    c.heading((b.left, 10.0), Anchor::Start, "trained");
+    c.heading((w.right + gap / 2.0, w.middle().1), Anchor::Middle, "+");
+    c.text((a.left, a.bottom + 16.0), Anchor::Start, Pen::MUTED, "r rows");
+    c.text((b.right + 14.0, b.bottom - 10.0), Anchor::Start, Pen::MUTED, "r columns");
+    let mut y = w.bottom + 34.0;
+    for (of, parts) in
+        [("W", &["weight"][..]), ("A, B", &["weight", "gradient", "states", "states", "states"])]
+    {
+        c.text((w.left, y), Anchor::Start, Pen::INK, of);
+        let width = c.pick(80.0, 62.0);
+        for (n, part) in parts.iter().enumerate() {
+            let pen = if *part == "weight" { MEMORY } else { COMPUTE };
+            let place = area(w.left + 40.0 + n as f64 * width, y - 14.0, width, 28.0);
+            c.cell(place.inside(0.5), pen, 0.2);
+            c.label(place, part);
+        }
+        y += 36.0;
     }
 }

@@ -1,7 +1,7 @@
 //! # What does it cost to get device memory, and what does a pool save?
 //!
 //! Page: `book/src/memory-pools/allocation.md`. Its sections show each file,
-//! or what it measures:
+//! or what it measures; two streams are on the page after it, `pool-streams.md`:
 //!
 //! | file | section | question |
 //! |---|---|---|
@@ -106,6 +106,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 3. Two streams take turns, so that the memory moves between them.
     let other = lab.context().new_stream()?;
+    // ANCHOR: turns
     for mut source in sources(stream)?.into_iter().filter(Source::can_be_emptied) {
         let case = Case::new("two_streams").with("kind", source.kind());
         let both = || {
@@ -116,5 +117,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .time_calls(lab, 500, both, || Ok(lab.context().synchronize()?))?
             .record(lab)?;
     }
+    // ANCHOR_END: turns
     trap::varying_sizes(lab, &user)
 }

@@ -19,6 +19,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Peer]) -> Result<Option<String
     let pooled = Transfer::whole(a, b, Mover::SendersStream);
     let outside = Transfer { source, target, ..pooled };
     let mut refused = None;
+    // ANCHOR: steps
     let switches: [(&str, Option<Switch>); 3] = [
         ("none", None),
         ("context", Some(peer_access::enable_context)),
@@ -41,6 +42,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Peer]) -> Result<Option<String
             refused = Some(why);
         }
     }
+    // ANCHOR_END: steps
     for (gpu, address) in [(a, source), (b, target)] {
         gpu.context.bind_to_thread()?;
         // SAFETY: it came from `malloc_sync`, and nothing uses it any more.

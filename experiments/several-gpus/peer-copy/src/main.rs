@@ -1,14 +1,14 @@
 //! # How fast do two GPUs pass bytes to each other?
 //!
 //! Page: `book/src/several-gpus/peer-copy.md`. Its sections show each file,
-//! or what it measures:
+//! or what it measures, except for two on the page after it, `peer-access.md`:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment; Measured | every pair; every way, for more and more bytes |
 //! | [`device`], [`transfer`] | The experiment | what goes from one to another, and its check |
-//! | [`access`] | Whose stream; The trap | what does a copy without access cost? |
-//! | [`host`] | Through the host | what do two links give, without the driver's help? |
+//! | [`access`] | | what does a copy without access cost? |
+//! | [`host`] | | what do two links give, without the driver's help? |
 //! | [`hops`] | Bytes in flight | how long does it take, if nothing hides it? |
 //! | [`threads`] | Bytes in flight | how many threads does the link need? |
 //! | [`at_once`] | The experiment; A switch in the middle | both directions, a ring, all to one |
