@@ -131,16 +131,16 @@ pub(super) fn adapter(c: &mut Canvas) {
     c.text((a.left, a.bottom + 16.0), Anchor::Start, Pen::MUTED, "r rows");
     c.text((b.right + 14.0, b.bottom - 10.0), Anchor::Start, Pen::MUTED, "r columns");
     let mut y = w.bottom + 34.0;
-    for (of, parts) in
-        [("W", &["weight"][..]), ("A, B", &["weight", "gradient", "states", "states", "states"])]
-    {
+    let width = c.pick(80.0, 62.0);
+    let kept = [("weight", 1.0, MEMORY), ("gradient", 1.0, COMPUTE), ("states", 3.0, COMPUTE)];
+    for (of, parts) in [("W", &kept[..1]), ("A, B", &kept[..])] {
         c.text((w.left, y), Anchor::Start, Pen::INK, of);
-        let width = c.pick(80.0, 62.0);
-        for (n, part) in parts.iter().enumerate() {
-            let pen = if *part == "weight" { MEMORY } else { COMPUTE };
-            let place = area(w.left + 40.0 + n as f64 * width, y - 14.0, width, 28.0);
-            c.cell(place.inside(0.5), pen, 0.2);
+        let mut x = w.left + 40.0;
+        for (part, widths, pen) in parts {
+            let place = area(x, y - 14.0, widths * width, 28.0);
+            c.cell(place.inside(0.5), *pen, 0.2);
             c.label(place, part);
+            x = place.right;
         }
         y += 36.0;
     }

@@ -1,7 +1,7 @@
 //! # How fast can several GPUs add up what each of them has?
 //!
 //! Page: `book/src/several-gpus/all-reduce.md`. Its sections show each file,
-//! or what it measures:
+//! or what it measures; small vectors are on the page after it, `all-reduce-latency.md`:
 //!
 //! | file | section | question |
 //! |---|---|---|
