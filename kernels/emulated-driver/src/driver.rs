@@ -27,6 +27,8 @@ pub(crate) struct Driver {
     pub(crate) contexts: Handles<Context>,
     /// Queues by the handles of their streams.
     pub(crate) streams: Handles<u32>,
+    /// Priorities of queues that have one; of all others it is 0.
+    pub(crate) priorities: BTreeMap<u32, i32>,
     pub(crate) queues: Queues<Work>,
     /// What all work that was ever queued takes, in nanoseconds, on the clock of tests.
     pub(crate) clock: u64,
@@ -170,6 +172,7 @@ impl Driver {
             gpus,
             contexts: Handles::of_kind(1),
             streams: Handles::of_kind(2),
+            priorities: BTreeMap::new(),
             queues: Queues::default(),
             clock: 0,
             events: Handles::of_kind(3),

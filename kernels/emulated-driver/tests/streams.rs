@@ -37,6 +37,26 @@ fn asking_again_and_again_gets_there() {
 }
 
 #[test]
+fn a_stream_keeps_its_priority_and_no_more_than_the_range_allows() {
+    let context = context(7);
+    let (least, greatest) = result::stream::get_priority_range().unwrap();
+    assert!(greatest < least, "the lower number goes first");
+    let priority_of = |asked: Option<i32>| {
+        let stream = match asked {
+            Some(priority) => context.new_stream_with_priority(priority),
+            None => context.new_stream(),
+        };
+        let (stream, mut found) = (stream.unwrap(), 7);
+        // SAFETY: the stream is alive.
+        let answer = unsafe { sys::cuStreamGetPriority(stream.cu_stream(), &raw mut found) };
+        assert_eq!(answer, CUDA_SUCCESS);
+        found
+    };
+    assert_eq!([None, Some(least), Some(greatest)].map(priority_of), [0, least, greatest]);
+    assert_eq!([least + 1, greatest - 1].map(Some).map(priority_of), [least, greatest]);
+}
+
+#[test]
 fn there_is_no_time() {
     let context = context(2);
     let stream = context.new_stream().unwrap();

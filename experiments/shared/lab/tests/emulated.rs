@@ -242,7 +242,7 @@ fn the_first_steps_print_what_their_pages_show() {
     let printed = ["vector-add", "first-program"];
     let printed = printed.map(|program| print(program, "").with_code(0).stdout);
     shown_on_its_page("vector-add", "output.txt", &printed.concat());
-    let mistakes = ["first", "second", "third"];
+    let mistakes = ["first", "second", "third", "fourth"];
     let said = mistakes.map(|which| print("mistakes", which).with_code(1).stderr);
     let lines = said.iter().flat_map(|said| said.lines());
     let lines: Vec<_> = lines.map(|l| lab::layout::wrap(l, 80, 0)).collect();

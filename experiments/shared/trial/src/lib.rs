@@ -248,6 +248,23 @@ fn bytes<'r>(ranges: impl Iterator<Item = &'r Range>) -> usize {
     ranges.map(|range| range.bytes as usize).sum()
 }
 
+/// How many kernels run one after another up to each operation, itself included, on a GPU with
+/// places for all: those that it comes after, and those that the host had waited for. The last
+/// number is the largest of all.
+pub fn kernels_in_a_row(ledger: &Ledger) -> Vec<usize> {
+    let (mut rows, mut host) = (Vec::<usize>::new(), 0);
+    let mut waits = ledger.waits.iter().peekable();
+    for (place, operation) in ledger.operations.iter().enumerate() {
+        while let Some(wait) = waits.next_if(|wait| wait.queued <= place) {
+            host = host.max(rows[wait.operation - 1]);
+        }
+        let before = operation.after.iter().map(|number| rows[number - 1]).fold(host, usize::max);
+        rows.push(before + usize::from(matches!(operation.kind, Kind::Kernel(_))));
+    }
+    rows.push(rows.iter().copied().max().unwrap_or_default());
+    rows
+}
+
 /// How many batches the host made while the copy of the one before was in flight. The first
 /// operation's stream has marks that begin when the host has come so far: one before any batch is
 /// made, and then one for each.

@@ -122,7 +122,7 @@ missing! {
     cuStreamBeginCaptureToCig cuStreamBeginCaptureToGraph cuStreamBeginRecaptureToGraph
     cuStreamCopyAttributes cuStreamEndCaptureToCig cuStreamGetAttribute
     cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v3
-    cuStreamGetCtx_v2 cuStreamGetDevResource cuStreamGetGreenCtx cuStreamGetPriority
+    cuStreamGetCtx_v2 cuStreamGetDevResource cuStreamGetGreenCtx
     cuStreamSetAttribute cuStreamUpdateCaptureDependencies
     cuStreamUpdateCaptureDependencies_v2 cuStreamWaitValue32 cuStreamWaitValue32_v2
     cuStreamWaitValue64 cuStreamWaitValue64_v2 cuStreamWriteValue32

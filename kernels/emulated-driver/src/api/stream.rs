@@ -9,6 +9,7 @@ use streams::queue::Kind;
 use crate::answer::Answer;
 use crate::call::{Out, api};
 use crate::driver::Session;
+use crate::gpu;
 use crate::work::{HostFunction, Work};
 
 /// What `cuStreamAddCallback` calls: with the stream, what became of its work, and an argument.
@@ -45,12 +46,16 @@ api! {
         stream.set(session.new_stream(flags)?)?;
     }
 
-    /// No order follows from a priority.
+    /// No order follows from a priority. One that is out of range becomes the nearest in it.
     fn cuStreamCreateWithPriority(
-        session, stream: Out<usize>, flags: c_uint, _priority: c_int,
+        session, stream: Out<usize>, flags: c_uint, priority: c_int,
     ) {
         stream.check()?;
-        stream.set(session.new_stream(flags)?)?;
+        let new = session.new_stream(flags)?;
+        let queue = session.queue(new)?;
+        let (least, greatest) = gpu::PRIORITIES;
+        session.priorities.insert(queue, priority.clamp(greatest, least));
+        stream.set(new)?;
     }
 
     /// What is queued is still done.
@@ -101,6 +106,11 @@ api! {
         let queue = session.queue(stream)?;
         let kind = session.queues.get(queue).map(|queue| queue.kind);
         flags.set(if kind == Some(Kind::NonBlocking) { NON_BLOCKING } else { 0 })?;
+    }
+
+    fn cuStreamGetPriority(session, stream: usize, priority: Out<c_int>) {
+        let queue = session.queue(stream)?;
+        priority.set(session.priorities.get(&queue).copied().unwrap_or_default())?;
     }
 
     fn cuStreamGetId(session, stream: usize, id: Out<u64>) {

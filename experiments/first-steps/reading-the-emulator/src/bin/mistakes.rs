@@ -1,4 +1,4 @@
-//! Three programs that are wrong, for the emulated GPU to say where: `first`, `second`, `third`.
+//! Four programs that are wrong, for the emulated GPU to say where: `first` to `fourth`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use cudarc::nvrtc::Ptx;
 use lab::emulator::{Emulator, load_if_needed};
 
 const ADD: &str = include_str!("../../../../../kernels/ptx/vector-add.ptx");
-const SHIFT: &str =
+const EVERY_AND_SHIFT: &str =
     include_str!("../../../../../kernels/ptx/reading-the-emulator.ptx");
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("first") => first,
         Some("second") => second,
         Some("third") => third,
-        _ => return Err("say which: first, second or third".into()),
+        Some("fourth") => fourth,
+        _ => return Err("say which: first, second, third or fourth".into()),
     };
     mistake(&context)
 }
@@ -46,7 +47,7 @@ fn second(context: &Arc<CudaContext>) -> Result<(), Box<dyn Error>> {
     let stream = context.new_stream()?;
     let input = stream.clone_htod(&(0..1024).collect::<Vec<u32>>())?;
     let mut output = stream.alloc_zeros::<u32>(1024)?;
-    let shift = function(context, SHIFT, "shift")?;
+    let shift = function(context, EVERY_AND_SHIFT, "shift")?;
     let mut launch = stream.launch_builder(&shift);
     launch.arg(&input).arg(&mut output).arg(&0u32); // `wait`
     // SAFETY: none; it is wrong.
@@ -68,6 +69,19 @@ fn third(context: &Arc<CudaContext>) -> Result<(), Box<dyn Error>> {
     Ok(stream.synchronize()?)
 }
 // ANCHOR_END: third
+
+/// Takes every third element. What it does is to be found out from what is said of it.
+fn fourth(context: &Arc<CudaContext>) -> Result<(), Box<dyn Error>> {
+    let stream = context.new_stream()?;
+    let mut output = stream.alloc_zeros::<u32>(1024)?;
+    let input = stream.clone_htod(&(0..2500).collect::<Vec<u32>>())?;
+    let every = function(context, EVERY_AND_SHIFT, "every")?;
+    let mut launch = stream.launch_builder(&every);
+    launch.arg(&input).arg(&mut output).arg(&3u32); // `step`
+    // SAFETY: none; it is wrong.
+    unsafe { launch.launch(blocks_of_256(4)) }?;
+    Ok(stream.synchronize()?)
+}
 
 fn function(
     context: &Arc<CudaContext>,
