@@ -932,6 +932,49 @@ fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
     none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
 }
 
+/// A part is learned by more than writing kernels. What it asks besides stands on its own pages, or
+/// on the page of five questions after it.
+#[test]
+fn each_part_asks_for_a_diagnosis_and_a_judgement_and_has_a_capstone() {
+    const KINDS: [(&str, &[&str]); 2] = [
+        ("a diagnosis", &["**Diagnose from "]),
+        (
+            "a benchmark or a judgement",
+            &["**Find what is wrong.**", "**Would you optimise this?**"],
+        ),
+    ];
+    let exercises = files("experiments").into_iter().filter_map(|file| {
+        let folder = file.strip_suffix("/exercise.md")?;
+        let is_capstone = text(&format!("experiments/{file}")).starts_with("# Capstone: ");
+        is_capstone.then(|| format!("\n{{{{exercise {}}}}}\n", folder.rsplit('/').next().unwrap()))
+    });
+    let capstones: Vec<String> = exercises.collect();
+    let summary = text("book/src/SUMMARY.md");
+    let (parts, _) = summary.split_once("\n# On Monday\n").unwrap();
+    let parts: Vec<(&str, String)> = parts
+        .split("\n# ")
+        .skip(1)
+        .map(|part| {
+            let links = part.split("](").skip(1).filter_map(|link| Some(link.split_once(')')?.0));
+            let pages = links.map(|page| text(&format!("book/src/{page}"))).collect();
+            (part.lines().next().unwrap(), pages)
+        })
+        .collect();
+    let is_review = |(title, _): &&(&str, String)| title.starts_with("Looking back");
+    let mut problems = vec![];
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| !is_review(part)) {
+        let (title, own) = part;
+        let review = parts[number..].iter().find(is_review).map(|(_, pages)| pages.as_str());
+        let all = own.clone() + review.unwrap_or_default();
+        let asks = |marks: &[&str]| marks.iter().any(|mark| all.contains(mark));
+        let lacks = KINDS.iter().filter(|(_, marks)| !asks(marks)).map(|(kind, _)| *kind);
+        let is_there = capstones.iter().any(|capstone| own.contains(capstone));
+        let lacks = lacks.chain((!is_there).then_some("a capstone"));
+        problems.extend(lacks.map(|kind| format!("{title} has not {kind}")));
+    }
+    none(problems, "`A page`, on the book's page `Style`, says what each part has.");
+}
+
 /// What we cannot explain is said in one place: a page with such an effect leads to the list, and
 /// the list back to the page.
 #[test]

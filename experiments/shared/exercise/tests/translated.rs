@@ -33,13 +33,14 @@ const JOINED: &str = "NVRTC loads several words of shared memory at once";
 const LOCAL: &str = "NVRTC keeps a part of an array in registers, clang all of it or nothing";
 
 /// Exercises with sources of which lines move something else, and why.
-const OTHER_COUNTS: [(&str, &str); 18] = [
+const OTHER_COUNTS: [(&str, &str); 19] = [
     ("bug-total", UNROLLED),
     ("bump", UNROLLED),
     ("chained-scan", MOVED),
     ("compact", MOVED),
     ("contrast", JOINED),
     ("filter", MOVED),
+    ("five-bugs", MOVED),
     ("four-products", UNROLLED),
     ("fuse", UNROLLED),
     ("join", UNROLLED),

@@ -34,11 +34,13 @@ extern "C" __global__ void summer(
     }
 
     if (threadIdx.x == 0) {
-        for (int w = 1; w <= 8; w++)
-            if (highest[w] > most) {
-                most = highest[w];
-                at = place[w];
+        for (int w = 1; w <= 8; w++) {
+            int other = highest[w], there = place[w];
+            if (other > most) {
+                most = other;
+                at = there;
             }
+        }
         while (atomicCAS(lock, 0, 1) != 0)
             ;
         if (most > best[0]) {
