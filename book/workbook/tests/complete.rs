@@ -866,7 +866,7 @@ fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
         "Remember",
         "Next",
     ];
-    /// Part 0 and the formulas measure nothing, and a page may have no exercise of its own.
+    /// Part 0 and the formulas measure nothing, and exercises are under one of two headings.
     const MAY_LACK: [&str; 4] = ["Measured", "Why", "Exercise", "Exercises"];
     /// What explains a page in place of a drawing or an explorer.
     const PICTURES: [(&str, &str); 1] = [("models/memory-budget", "{{budget}}")];
@@ -905,6 +905,9 @@ fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
             && !pictures.any(|picture| core.contains(picture))
         {
             faults.push("needs a drawing or an explorer that is not folded".to_owned());
+        }
+        if !core.contains("\n{{exercise ") && !drafts.contains(&format!("{page}.md")) {
+            faults.push("needs a checked exercise that is not folded".to_owned());
         }
         if !section("Your prediction").is_some_and(|asked| asked.contains("\n{{prediction ")) {
             faults.push("asks for no prediction in `## Your prediction`".to_owned());
