@@ -1,7 +1,7 @@
 //! What explorers say, against what Nsight Compute counted, and what was computed, on the
 //! reference machine; and what the emulated GPU recorded.
 
-use engine::explorer::{Request, show};
+use engine::explorer::{Request, Values, find, show};
 use serde_json::Value;
 
 /// Every case of a record, if it has the words: its parameters, and for each request of a load
@@ -250,14 +250,32 @@ fn streams_gain_what_was_measured_to_be_gained() {
 #[test]
 fn a_pool_that_asks_each_time_was_measured_to_be_slower() {
     let all = measured("h200/host-a/allocation.json", "round");
-    let timed = |kind: &str| of(&all, [("kind", kind), ("state", "steady"), ("bytes", "16777216")]);
+    let timed =
+        |kind: &str| of(&all, [("kind", kind), ("state", "steady"), ("bytes", "268435456")]);
     for (threshold, kind, asked) in
-        [("0", "returning_pool", "3 times"), ("16", "keeping_pool", "once")]
+        [("0", "returning_pool", "3 times"), ("256", "keeping_pool", "once")]
     {
         let said = said("pool", [("threshold", threshold.to_owned())]);
         assert!(said.contains(&format!("asked the GPU for memory {asked} ")), "{said}");
         let is_slow = timed(kind) > 2.0 * timed("kept");
         assert_eq!(is_slow, asked != "once", "{kind}: {}", timed(kind));
+    }
+}
+
+/// In other sizes the measured pool, whose steps are larger than the emulated one's, would hold
+/// more than the explorer says.
+#[test]
+fn a_pool_is_asked_for_whole_steps_of_the_measured_one() {
+    let limits = measured("h200/host-a/pool-properties.json", "limit");
+    let of_a_byte = limits.iter().find(|one| one["parameters"]["max_bytes"] == 1);
+    let step = of_a_byte.and_then(|one| one["parameters"]["given_bytes"].as_u64());
+    let step = step.expect("the record has the least cap");
+    for knob in find("pool").expect("it is one").knobs {
+        let Values::Choice(words) = &knob.values else { continue };
+        for (mib, _) in *words {
+            let bytes = mib.parse::<u64>().expect("MiB") << 20;
+            assert!(bytes.is_multiple_of(step), "{} of {mib} MiB", knob.name);
+        }
     }
 }
 

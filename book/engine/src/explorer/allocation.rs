@@ -1,4 +1,7 @@
 //! Calls that take memory from the driver's pool, give it back, and wait.
+//!
+//! All sizes are multiples of 32 MiB, the step in which the pool of the reference machine grows
+//! and rounds its cap up: that of the crate `streams`, 2 MiB, then makes no difference.
 
 use ledger::Kind;
 use streams::pool::{Block, Settings};
@@ -31,9 +34,14 @@ pub(super) const EXPLORER: Explorer = Explorer {
         },
         Knob {
             name: "size",
-            label: "MiB of an allocation",
-            first: "16",
-            values: Values::Range(1, 32),
+            label: "size of an allocation",
+            first: "256",
+            values: Values::Choice(&[
+                ("32", "32 MiB"),
+                ("64", "64 MiB"),
+                ("128", "128 MiB"),
+                ("256", "256 MiB"),
+            ]),
         },
         Knob {
             name: "threshold",
@@ -41,9 +49,8 @@ pub(super) const EXPLORER: Explorer = Explorer {
             first: "0",
             values: Values::Choice(&[
                 ("0", "0"),
-                ("8", "8 MiB"),
-                ("16", "16 MiB"),
-                ("32", "32 MiB"),
+                ("256", "256 MiB"),
+                ("512", "512 MiB"),
                 ("1024", "1 GiB"),
             ]),
         },
@@ -51,8 +58,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
             name: "cap",
             label: "cap",
             first: "0",
-            // Multiples of 32 MiB, to which an H200 rounds a cap up.
-            values: Values::Choice(&[("0", "none"), ("32", "32 MiB"), ("64", "64 MiB")]),
+            values: Values::Choice(&[("0", "none"), ("256", "256 MiB"), ("512", "512 MiB")]),
         },
     ],
     show,
@@ -183,8 +189,8 @@ fn run(
 
 /// A bar for each call: what the pool holds after it, and what of that is in use.
 fn draw(picture: &mut Picture, steps: &[After]) {
-    let most = steps.iter().map(|step| step.reserved).max().unwrap_or(0).max(32 * MIB) as f64;
-    let (left, base, high) = (34.0, 150.0, 120.0);
+    let most = steps.iter().map(|step| step.reserved).max().unwrap_or(0).max(256 * MIB) as f64;
+    let (left, base, high) = (40.0, 150.0, 120.0);
     let width = ((picture.width - 2.0 - left) / steps.len().max(1) as f64).min(54.0);
     for part in [0.0, 0.5, 1.0] {
         let y = base - part * high;
@@ -199,12 +205,14 @@ fn draw(picture: &mut Picture, steps: &[After]) {
         picture.cell([x + 3.0, base - used, width - 6.0, used], COMPUTE, 0.6, false);
         let middle = x + width / 2.0;
         picture.heading((middle, base + 13.0), Anchor::Middle, &step.call.to_string());
-        let change = match (step.asked, step.given) {
+        let (sign, change) = match (step.asked, step.given) {
             (0, 0) => continue,
-            (0, given) => format!("−{}", given / MIB),
-            (asked, _) => format!("+{}", asked / MIB),
+            (0, given) => ("−", given / MIB),
+            (asked, _) => ("+", asked / MIB),
         };
-        picture.text((middle, base + 31.0), Anchor::Middle, INK, &change);
+        // Among many calls there is room for the sign alone.
+        let number = if width < 34.0 { String::new() } else { change.to_string() };
+        picture.text((middle, base + 31.0), Anchor::Middle, INK, &format!("{sign}{number}"));
     }
     let below = base + 56.0;
     let entries = [(1.0, MEMORY, 0.15, "held by the pool, MiB"), (180.0, COMPUTE, 0.6, "in use")];
@@ -212,10 +220,7 @@ fn draw(picture: &mut Picture, steps: &[After]) {
         picture.cell([x, below - 5.0, 10.0, 10.0], pen, fill, true);
         picture.text((x + 15.0, below), Anchor::Start, INK, text);
     }
-    let text = picture.pick(
-        "below: what it got from the GPU, in steps of 2 MiB, and what went back",
-        "below: got from the GPU (by 2 MiB), or given back",
-    );
+    let text = "below the calls: what came from the GPU, or went back";
     picture.text((1.0, below + 18.0), Anchor::Start, MUTED, text);
 }
 
@@ -231,13 +236,16 @@ mod tests {
                 &[][..],
                 "asked the GPU for memory 3 times and gave some back 3 times. Now it holds 0 MiB.",
             ),
-            (&[("threshold", "8")], "memory 3 times and gave some back 3 times. Now it holds 0"),
-            (&[("threshold", "16")], "memory once and gave none back. Now it holds 16"),
-            (&[("calls", "afafaf")], "memory once and gave none back. Now it holds 16"),
-            (&[("cap", "32")], "memory 3 times and gave some back 3 times. Now it holds 0 MiB."),
+            (&[("threshold", "256")], "memory once and gave none back. Now it holds 256"),
+            (&[("calls", "afafaf")], "memory once and gave none back. Now it holds 256"),
+            (&[("cap", "256")], "memory 3 times and gave some back 3 times. Now it holds 0 MiB."),
             (
-                &[("cap", "32"), ("calls", "aaa")],
-                "Now it holds 32 MiB. Call 3 fails: out of memory, because of the cap.",
+                &[("cap", "512"), ("calls", "aaa")],
+                "Now it holds 512 MiB. Call 3 fails: out of memory, because of the cap.",
+            ),
+            (
+                &[("threshold", "256"), ("calls", "aaffw")],
+                "memory 2 times and gave some back once. Now it holds 256 MiB.",
             ),
             (&[("calls", "f")], "Call 1 frees, and nothing is allocated."),
             (&[("calls", "a x")], "`x` is no call"),

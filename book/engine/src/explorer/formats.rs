@@ -227,7 +227,7 @@ fn draw(picture: &mut Picture, seen: &Seen) {
     }
     // Sums, over the ones that went into them.
     let (base, high) = (330.0, 170.0);
-    let at = |ones: f64| 40.0 + ones / f64::from(MOST) * (width - 42.0);
+    let at = |ones: f64| 40.0 + ones / f64::from(MOST) * (width - 46.0);
     let up = |sum: f64| base - sum.min(f64::from(MOST)) / f64::from(MOST) * high;
     picture.lines(&[[40.0, base, width - 1.0, base], [40.0, base, 40.0, base - high]], MUTED, 0.6);
     picture.lines(&[[at(0.0), up(0.0), at(f64::from(MOST)), up(f64::from(MOST))]], MUTED, 0.6);

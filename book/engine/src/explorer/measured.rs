@@ -160,15 +160,20 @@ impl<'m> Found<'m> {
         if by_factors[1] {
             picture.text((left - 8.0, (up + base) / 2.0), Anchor::End, MUTED, "log scale");
         }
-        let mut free = left - 8.0;
-        picture.text((free, base + 17.0), Anchor::End, MUTED, label);
-        for point in points {
+        let mut free = left - 2.0;
+        picture.text((left - 8.0, base + 17.0), Anchor::End, MUTED, label);
+        // Both ends are labelled, and what fits between them.
+        let (width, last) = (picture.width, points.len() - 1);
+        let half = |point: &Point| 4.0 * point.at.1.chars().count() as f64;
+        let within = |point: &Point| at(point)[0].min(width - half(point));
+        let end = within(&points[last]) - half(&points[last]);
+        for (number, point) in points.iter().enumerate() {
             let [x, y] = at(point);
             picture.cell([x - 2.5, y - 2.5, 5.0, 5.0], MEMORY, 1.0, false);
-            let text = &point.at.1;
-            let half = 4.0 * text.chars().count() as f64;
-            if x - half > free && x + half < picture.width {
-                picture.text((x, base + 17.0), Anchor::Middle, MUTED, text);
+            let half = half(point);
+            let x = if number == 0 { x.max(free + half) } else { within(point) };
+            if x - half >= free && (number == last || x + half < end) {
+                picture.text((x, base + 17.0), Anchor::Middle, MUTED, &point.at.1);
                 free = x + half + 6.0;
             }
         }

@@ -183,7 +183,8 @@ pub(super) fn timeline(
         };
         let (x, width) = (left + run.start * scale, (run.end - run.start) * scale);
         let y = top + row as f64 * pitch;
-        picture.cell([x, y, width, high], rows[row].1, 0.35, true);
+        // An edge would cross the number of a short one.
+        picture.cell([x, y, width, high], rows[row].1, 0.35, width > 10.0);
         picture.text((x + width / 2.0, y + high / 2.0), Anchor::Middle, INK, &label(run.number));
     }
     top + rows.len() as f64 * pitch + 15.0

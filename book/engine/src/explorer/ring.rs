@@ -135,9 +135,8 @@ fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
     let corner =
         |gpu: usize, piece: usize| (gpu as f64 * column + gap / 2.0, top + piece as f64 * row);
     for gpu in 0..gpus {
-        let label = if gpus > 5 { picture.pick("GPU ", "") } else { "GPU " };
         let middle = (gpu as f64 + 0.5) * column;
-        picture.heading((middle, 8.0), Anchor::Middle, &format!("{label}{gpu}"));
+        picture.heading((middle, 8.0), Anchor::Middle, &format!("GPU {gpu}"));
         for piece in 0..gpus {
             let (x, y) = corner(gpu, piece);
             let held = ring.held[gpu * gpus + piece];

@@ -318,11 +318,12 @@ fn draw(picture: &mut Picture, size: [u32; 2], seen: &Seen) {
         picture.handle(all, "warp");
     }
     let cell = picture.pick(4.0, 3.0);
+    let place = picture.pick(top, end + 56.0);
+    let middle = |across: f64| picture.pick((picture.width - across) / 2.0, 1.0);
     if let Some([pitch, rows]) = shape.tile {
         let cell = cell * 32.0 / f64::from(rows);
         let [across, down] = [pitch, rows].map(|length| f64::from(length) * cell);
-        let left = picture.pick((picture.width - across) / 2.0, 1.0);
-        let place = picture.pick(top, end + 56.0);
+        let left = middle(across);
         picture.heading((left, place - 16.0), Anchor::Start, "tile");
         picture.cell([left, place, across, down], MUTED, 0.04, true);
         words(picture, [left, place, cell], pitch, store, COMPUTE);
@@ -337,6 +338,10 @@ fn draw(picture: &mut Picture, size: [u32; 2], seen: &Seen) {
             picture.place(area, "warp", &format!("warp={warp}"));
         }
         picture.handle([left, place, across, down], "warp");
+    } else {
+        let left = middle(32.0 * cell);
+        picture.heading((left, place - 16.0), Anchor::Start, "tile");
+        picture.text((left, place + 8.0), Anchor::Start, MUTED, "this kernel has none");
     }
     // As high as with a tile, so that nothing below it moves.
     picture.reach(picture.pick(end + 22.0, end + 56.0 + 32.0 * cell));
