@@ -58,7 +58,7 @@
         for (const slider of form.querySelectorAll("input[type=range]")) {
             const value = plan[slider.name].toLocaleString("en");
             slider.setAttribute("aria-valuetext", value);
-            slider.parentElement.querySelector("output").textContent = value;
+            slider.parentElement.querySelector("b").textContent = value;
         }
         const model = models.find(({ name }) => name === plan.model);
         const budget = budgetOf(model, plan, choices);

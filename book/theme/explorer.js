@@ -36,6 +36,7 @@
         const knobs = [...form.querySelectorAll("[name]")];
         const first = Object.fromEntries(knobs.map(knob => [knob.name, knob.value]));
         const key = knob => `${name}.${knob}`;
+        figure.id = `explorer-${name}`;
 
         const state = () =>
             Object.fromEntries(
@@ -59,8 +60,9 @@
                         slider.value = before;
                     }
                 }
-                const output = slider.parentElement.querySelector("output");
-                output.textContent = follows ? slider.value : "–";
+                const shown = slider.parentElement.querySelector("b");
+                shown.textContent = follows ? slider.value : "–";
+                slider.ariaValueText = follows ? null : "another text is set";
             }
         }
 
@@ -70,8 +72,15 @@
             timer = setTimeout(() => {
                 const address = new URL(document.location.href);
                 knobs.forEach(knob => address.searchParams.delete(key(knob.name)));
-                for (const [knob, value] of Object.entries(state())) {
+                const moved = Object.entries(state());
+                for (const [knob, value] of moved) {
                     address.searchParams.set(key(knob), value);
+                }
+                // So that the address, sent as a link, leads here.
+                if (moved.length > 0) {
+                    address.hash = figure.id;
+                } else if (address.hash === `#${figure.id}`) {
+                    address.hash = "";
                 }
                 try {
                     history.replaceState(history.state, "", address);
@@ -228,6 +237,10 @@
             }
         }
         follow();
+        const { hash } = document.location;
+        if (hash === `#${figure.id}` || (hash === "" && linked.length > 0)) {
+            figure.scrollIntoView();
+        }
         if (linked.length > 0) {
             keepInAddress();
             show().then(() => {

@@ -181,24 +181,36 @@
         }
     }
 
-    function veil(figure, prediction) {
-        const cover = document.createElement("div");
-        cover.className = "veil";
-        cover.append(
+    // Two ways on from something that waits for `prediction`, which the second shows.
+    function waysOn(prediction, label, waiting) {
+        return [
             button("Make a prediction first", () => prediction.input.focus()),
-            button("or show the figure", () => {
+            " ",
+            button(label, () => {
                 prediction.lookUp();
                 for (const each of prediction.figures) {
                     remember(`shown ${each.id}`, "yes");
                     unveil(each);
                 }
-                figure.tabIndex = -1;
-                figure.focus({ preventScroll: true });
+                waiting.tabIndex = -1;
+                waiting.focus({ preventScroll: true });
             }),
-        );
+        ];
+    }
+
+    function veil(figure, prediction) {
+        const cover = element("div", "", { class: "veil" });
+        cover.append(...waysOn(prediction, "or show the figure", figure));
         figure.append(cover);
         figure.classList.add("veiled");
         hideFromReaders(figure, true);
+        // An explorer may be far below the figure: it says itself what it waits for.
+        for (const explorer of aftermath(figure).filter(part => part.matches(".explorer"))) {
+            const what = "This explorer may give the answer away, so it waits for your prediction.";
+            const words = element("p", what, { class: "veil-text" });
+            words.append(document.createElement("br"), ...waysOn(prediction, "or show it", explorer));
+            explorer.before(words);
+        }
     }
 
     function unveil(figure) {
@@ -208,6 +220,8 @@
             figure.classList.remove("veiled");
             figure.dispatchEvent(new Event("unveil", { bubbles: true })); // for explorers
             hideFromReaders(figure, false);
+            const words = aftermath(figure).filter(part => part.matches(".veil-text"));
+            words.forEach(part => part.remove());
         }
     }
 

@@ -212,7 +212,12 @@ fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
                 format!("<option value=\"{word}\"{selected}>{}</option>", escape(label))
             };
             let options: String = words.iter().map(option).collect();
-            write!(form, "<label>{label} <select name=\"{name}\">{options}</select></label>")
+            // Named by itself: browsers take what it is at for a part of its label.
+            write!(
+                form,
+                "<label>{label} <select name=\"{name}\" aria-label=\"{label}\">{options}\
+                 </select></label>"
+            )
         }
         Moves::Text { examples, slider: of, words } => {
             let button = |attribute: &str, text: &str, label: &str| {
@@ -256,7 +261,7 @@ fn slider(label: &str, first: &str, attributes: &str) -> String {
         )
     };
     format!(
-        "<span class=\"slider\"><label>{label} <output>{first}</output>\
+        "<span class=\"slider\"><label>{label} <b aria-hidden=\"true\">{first}</b>\
          <input type=\"range\" {attributes}></label>{}{}</span>",
         step("-1", "−", "one less"),
         step("1", "+", "one more"),

@@ -163,7 +163,7 @@ fn select(name: &str, label: &str, choices: &[String], chosen: &str) -> String {
 /// A slider over powers of two.
 fn slider(name: &str, label: &str, least: u32, most: u32, at: u32) -> String {
     format!(
-        "<label>{label} <output>{}</output><input type=\"range\" name=\"{name}\" \
+        "<label>{label} <b aria-hidden=\"true\">{}</b><input type=\"range\" name=\"{name}\" \
          min=\"{least}\" max=\"{most}\" value=\"{at}\"></label>",
         1 << at
     )

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use engine::explorer::{ALL, Explorer, Measured, Request, Shown, Values, find, show};
+use engine::explorer::{ALL, Explorer, Knob, Measured, Request, Shown, Values, find, show};
 use serde_json::{Value, json};
 
 use crate::axe::{self, Rules};
@@ -202,6 +202,86 @@ fn an_explorer_moves_by_mouse_and_touch() {
     }
 }
 
+/// A slider is pressed in its middle. Of a choice the next word is taken from the list that opens:
+/// a phone shows a list of its own there, which the arrow key stands for.
+#[test]
+fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, PHONE] {
+        let mut page = Page::new(browser, view);
+        for explorer in &ALL {
+            for knob in explorer.knobs {
+                let Knob { name, first, .. } = knob;
+                let selector = of(explorer, &format!("[name={name}]"));
+                let value = format!("document.querySelector('{selector}').value");
+                go_to(&mut page, explorer);
+                page.evaluate(&format!(
+                    "document.querySelector('{selector}').scrollIntoView({{ block: 'center' }})"
+                ));
+                if let Values::Text { .. } = knob.values {
+                    continue; // has buttons, which another test presses
+                }
+                match view.phone {
+                    true => page.tap(&selector),
+                    false => page.click(&selector),
+                }
+                if let Values::Choice(words) = knob.values {
+                    let is_last = words.last().is_some_and(|(word, _)| word == first);
+                    page.press(if is_last { Key::ArrowUp } else { Key::ArrowDown });
+                    page.press(Key::Enter);
+                }
+                page.wait_until(&format!("{value} !== '{first}'"));
+                let moved = page.text(&value);
+                let Shown { limited, .. } = native(&page, explorer, &[(name, &moved)]);
+                let moved = limited.get(name).map_or(moved, u32::to_string);
+                shows(&page, explorer, &[(name, &moved)]);
+                let shot = format!("explorer-{}-{name}-{}", explorer.name, view.name);
+                page.screenshot(&shot);
+                assert_eq!(page.texts(crate::LAYOUT), [""; 0], "{shot}");
+                assert_eq!(page.problems(), [""; 0], "{shot}");
+            }
+        }
+    }
+}
+
+/// At the ends of what can be set, text lies apart and inside the picture as well.
+#[test]
+fn an_explorer_at_its_ends_is_readable() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, PHONE] {
+        let mut page = Page::new(browser, view);
+        for (name, state) in [
+            ("coalescing", &[("index", "40*t"), ("bytes", "16")][..]),
+            ("banks", &[("bytes", "16"), ("wavefront", "32")]),
+            ("transpose", &[("kernel", "vectors"), ("width", "96"), ("warp", "287")]),
+            ("layout", &[("tile", "32"), ("read", "8")]),
+            ("warps", &[("group", "1"), ("step", "831")]),
+            ("formats", &[("ones", "2100"), ("fraction", "10"), ("exponent", "5")]),
+            ("formats", &[("ones", "2100"), ("exponent", "2")]),
+            ("ring", &[("gpus", "8"), ("step", "14")]),
+            ("pipeline", &[("upload", "7"), ("kernel", "7"), ("download", "1"), ("streams", "4")]),
+            ("pool", &[("calls", "a a a a a a a a a a a a a a a a a a a a a a a a")]),
+            ("pool", &[("calls", "a f w a f w a f w a f w a f w a f w a f w a f w")]),
+            ("waits", &[("without", "upload"), ("batch", "3"), ("schedule", "32")]),
+        ] {
+            let explorer = find(name).expect("it is one");
+            go_to(&mut page, explorer);
+            let address = page.text("location.pathname");
+            let query = state.iter().map(|(knob, value)| {
+                format!("{name}.{knob}={}", value.replace(' ', "+").replace('*', "%2A"))
+            });
+            let query = query.collect::<Vec<_>>().join("&");
+            page.visit(&format!("file://{address}?{query}"));
+            let said = native(&page, explorer, state).said.replace('`', "");
+            page.wait_until(&format!("{}.startsWith({})", self::said(explorer), json!(said)));
+            let shot = format!("explorer-{name}-{}-end-{}", state.len(), view.name);
+            page.screenshot(&shot);
+            assert_eq!(page.texts(crate::LAYOUT), [""; 0], "{query} {}", view.name);
+            assert_eq!(page.problems(), [""; 0], "{query}");
+        }
+    }
+}
+
 /// The picture that is shown in a window of this size.
 fn shown_in(view: View) -> &'static str {
     if view.width < 600 { "svg.narrow" } else { "svg.wide" }
@@ -235,8 +315,6 @@ fn calls_and_warps_are_dragged() {
             assert_eq!(page.problems(), [""; 0], "{name} {}", view.name);
         };
         let to = |state: &str| format!("[data-state='{state}']");
-        // Over the input, and to the last of such rows: in the output.
-        dragged("transpose", "warp", &to("warp=40"), &[("warp", "40")]);
         let order = "upload-download-kernel";
         let place = to(&format!("kernel=default&order={order}"));
         dragged("train", "kernel", &place, &[("order", order)]);
@@ -245,6 +323,186 @@ fn calls_and_warps_are_dragged() {
         dragged("train", "upload", &place, &state);
         let place = to("kernel=2&issue=kernel_first");
         dragged("overlap", "kernel", &place, &[("issue", "kernel_first"), ("kernel", "2")]);
+    }
+}
+
+/// Whatever kernel it is of: over the input, the output, and the tile.
+#[test]
+fn a_warp_is_dragged_over_each_picture_of_it() {
+    let Some(browser) = Browser::get() else { return };
+    let transpose = find("transpose").expect("it is one");
+    for view in [LIGHT, TABLET, PHONE] {
+        let page = &mut Page::new(browser, view);
+        for kernel in ["read_coalesced", "tile", "several"] {
+            for (number, warp) in [(0, "11"), (1, "12"), (2, "2")] {
+                if (kernel, number) == ("read_coalesced", 2) {
+                    continue; // it has no tile
+                }
+                go_to(page, transpose);
+                let address = page.text("location.pathname");
+                let state = format!("transpose.kernel={kernel}&transpose.warp=1");
+                page.visit(&format!("file://{address}?{state}"));
+                let told = [("kernel", kernel), ("warp", "1")];
+                let skip = usize::from(kernel == "read_coalesced");
+                shows(page, transpose, &told[skip..]);
+                page.evaluate(&format!(
+                    "(() => {{
+                         const all = selector => [...document.querySelectorAll(selector)];
+                         const thing = all('{svg} [data-drag=warp]')[{number}];
+                         const {{ left, right, top, bottom }} = thing.getBoundingClientRect();
+                         const place = all('{svg} [data-for=warp][data-state=\"warp={warp}\"]')
+                             .find(place => {{
+                                 const {{ x, y, width, height }} = place.getBoundingClientRect();
+                                 const [across, down] = [x + width / 2, y + height / 2];
+                                 return left < across && across < right && top < down && down < bottom;
+                             }});
+                         [thing.id, place.id] = ['thing', 'place'];
+                         thing.scrollIntoView({{ block: 'center' }});
+                     }})()",
+                    svg = of(transpose, shown_in(view)),
+                ));
+                page.drag("#thing", "#place", view.phone);
+                let told = [("kernel", kernel), ("warp", warp)];
+                shows(page, transpose, &told[skip..]);
+                assert_eq!(page.problems(), [""; 0], "{kernel} {number} {}", view.name);
+            }
+        }
+    }
+}
+
+/// Below a veiled chart an explorer waits, and says so in words. By keyboard alone a reader gets
+/// from there to the question, or to the explorer.
+#[test]
+fn an_explorer_says_what_it_waits_for() {
+    let Some(browser) = Browser::get() else { return };
+    let script = axe::script();
+    let mut waiting = 0;
+    for view in [LIGHT, PHONE] {
+        for explorer in &ALL {
+            let mut page = Page::new(browser, view);
+            if let Some(script) = &script {
+                page.before_load(script);
+            }
+            page.open(&book::chapters_with(&format!("data-explorer=\"{}\"", explorer.name))[0]);
+            let figure = format!("document.querySelector('[data-explorer={}]')", explorer.name);
+            let words = format!("p.veil-text:has(+ {})", of(explorer, "").trim_end());
+            let told = format!("document.querySelector('{words}')");
+            let waits = page.holds(&format!("{figure}.inert"));
+            assert_eq!(page.holds(&format!("{told} !== null")), waits, "{}", explorer.name);
+            if !waits {
+                continue;
+            }
+            waiting += 1;
+            assert!(
+                page.text(&format!("{told}.textContent")).contains("waits for your prediction")
+            );
+            page.evaluate(&format!("{told}.scrollIntoView({{ block: 'center' }})"));
+            page.screenshot(&format!("explorer-waits-{}-{}", explorer.name, view.name));
+            if script.is_some() {
+                assert_eq!(axe::findings(&page, &words, Rules::All), [""; 0]);
+            }
+            page.tab_to(&format!("{words} button:first-of-type"));
+            page.press(Key::Enter);
+            assert!(page.holds("document.activeElement.closest('.prediction') !== null"));
+            page.tab_to(&format!("{words} button:last-of-type"));
+            page.press(Key::Enter);
+            assert!(page.holds(&format!(
+                "!{figure}.inert && document.activeElement === {figure} && {told} === null"
+            )));
+            page.press(Key::Tab);
+            assert!(page.holds(&format!(
+                "document.activeElement.closest('form') \
+                === {figure}.querySelector('form')"
+            )));
+            assert_eq!(page.problems(), [""; 0], "{} {}", explorer.name, view.name);
+        }
+    }
+    assert_eq!(waiting, 2 * 8);
+}
+
+/// A screen reader hears what each knob is called and what it is at, and what the picture shows
+/// whenever that changes.
+#[test]
+fn a_screen_reader_hears_knobs_and_what_they_do() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    for explorer in &ALL {
+        go_to(&mut page, explorer);
+        let tree = page.call("Accessibility.getFullAXTree", json!({}));
+        let nodes = tree["nodes"].as_array().expect("a list");
+        let of_role =
+            |role: &'static str| nodes.iter().filter(move |node| node["role"]["value"] == role);
+        for Knob { name, label, first, values } in explorer.knobs {
+            let role = match values {
+                Values::Range(..) => "slider",
+                Values::Choice(_) => "combobox",
+                Values::Text { .. } => "textbox",
+            };
+            let mut named = of_role(role).filter(|node| node["name"]["value"] == *label);
+            let node = named.next().unwrap_or_else(|| panic!("no {role} is called {label}"));
+            let heard = match &node["value"]["value"] {
+                Value::String(heard) => heard.clone(),
+                heard => heard.to_string(),
+            };
+            let first = match values {
+                Values::Choice(words) => words.iter().find(|(word, _)| word == first).unwrap().1,
+                _ => first,
+            };
+            assert_eq!(heard, first, "{} {name}", explorer.name);
+        }
+        let is_live = |node: &&Value| {
+            let has = |property: &Value| {
+                property["name"] == "live" && property["value"]["value"] == "polite"
+            };
+            node["properties"].as_array().is_some_and(|all| all.iter().any(has))
+        };
+        assert!(of_role("status").find(is_live).is_some(), "{}", explorer.name);
+        // What is announced is one element, whose text changes.
+        let place = format!("document.querySelector('{}')", of(explorer, "[role=status]"));
+        page.evaluate(&format!("window.announced = {place}"));
+        let knob = explorer.knobs.last().expect("it has one");
+        page.tab_to(&of(explorer, &format!("[name={}]", knob.name)));
+        let key = match knob.values {
+            Values::Range(_, most) if most.to_string() == knob.first => Key::ArrowDown,
+            Values::Range(..) => Key::ArrowRight,
+            _ => Key::ArrowDown,
+        };
+        page.press(key);
+        let value = page.text("document.activeElement.value");
+        shows(&page, explorer, &[(knob.name, &value)]);
+        assert!(page.holds(&format!("window.announced === {place}")), "{}", explorer.name);
+        assert_eq!(page.problems(), [""; 0], "{}", explorer.name);
+    }
+}
+
+/// Also for readers who have not asked for it.
+#[test]
+fn nothing_in_an_explorer_moves_by_itself() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    let motion = json!({ "name": "prefers-reduced-motion", "value": "no-preference" });
+    page.call("Emulation.setEmulatedMedia", json!({ "features": [motion] }));
+    for explorer in &ALL {
+        go_to(&mut page, explorer);
+        let moves = page.evaluate(&format!(
+            "(async () => {{
+                 const figure = document.querySelector('[data-explorer={}]');
+                 const wait = time => new Promise(done => setTimeout(done, time));
+                 const before = figure.querySelector('svg.wide');
+                 const knob = figure.querySelector('[type=range], select');
+                 knob.value = knob.options?.[1].value ?? knob.max;
+                 knob.dispatchEvent(new Event('input', {{ bubbles: true }}));
+                 while (figure.querySelector('svg.wide') === before) {{
+                     await wait(10);
+                 }}
+                 const moving = figure.getAnimations({{ subtree: true }}).length;
+                 const drawn = figure.outerHTML;
+                 await wait(300);
+                 return moving > 0 || figure.outerHTML !== drawn;
+             }})()",
+            explorer.name
+        ));
+        assert_eq!(moves, false, "{}", explorer.name);
     }
 }
 
@@ -318,31 +576,40 @@ fn a_picture_follows_its_knob_at_once() {
     let mut page = Page::new(browser, LIGHT);
     for explorer in &ALL {
         go_to(&mut page, explorer);
-        let knob = explorer.knobs.last().expect("it has one").name;
-        // From the knob to the picture, in milliseconds: the best of some, on a busy machine.
-        let taken = page.evaluate(&format!(
-            "(async () => {{
-                 const figure = document.querySelector('[data-explorer={}]');
-                 const knob = figure.querySelector('[name={knob}]');
-                 const values = knob.options === undefined
-                     ? ['1', '2'] : [...knob.options].map(option => option.value);
-                 const taken = [];
-                 for (let n = 0; n < 12; n += 1) {{
-                     const before = figure.querySelector('svg.wide');
-                     const start = performance.now();
-                     knob.value = values[(n + 1) % values.length];
-                     knob.dispatchEvent(new Event('input', {{ bubbles: true }}));
-                     while (figure.querySelector('svg.wide') === before) {{
-                         await new Promise(done => setTimeout(done));
+        for Knob { name, .. } in explorer.knobs {
+            // From the knob to the picture, in milliseconds: the best of some, on a busy machine.
+            let taken = page.evaluate(&format!(
+                "(async () => {{
+                     const figure = document.querySelector('[data-explorer={}]');
+                     const knob = figure.querySelector('[name={name}]');
+                     const first = knob.value;
+                     const examples = [...figure.querySelectorAll('[data-sets={name}][data-value]')];
+                     const values = knob.type === 'range' ? [knob.max, knob.min]
+                         : knob.options === undefined ? examples.map(({{ dataset }}) => dataset.value)
+                         : [...knob.options].map(({{ value }}) => value);
+                     const taken = [];
+                     const set = async value => {{
+                         const before = figure.querySelector('svg.wide');
+                         const start = performance.now();
+                         knob.value = value;
+                         knob.dispatchEvent(new Event('input', {{ bubbles: true }}));
+                         while (figure.querySelector('svg.wide') === before) {{
+                             await new Promise(done => setTimeout(done));
+                         }}
+                         taken.push(performance.now() - start);
+                     }};
+                     for (let n = 0; n < 8; n += 1) {{
+                         await set(values[(n + 1) % values.length]);
                      }}
-                     taken.push(performance.now() - start);
-                 }}
-                 return taken.sort((a, b) => a - b);
-             }})()",
-            explorer.name
-        ));
-        println!("{}: {taken}", explorer.name);
-        assert!(taken[0].as_f64().is_some_and(|best| best < 100.0), "{}: {taken}", explorer.name);
+                     await set(first);
+                     return taken.sort((a, b) => a - b);
+                 }})()",
+                explorer.name
+            ));
+            println!("{} {name}: {taken}", explorer.name);
+            let best = taken[0].as_f64().expect("milliseconds");
+            assert!(best < 100.0, "{} {name}: {taken}", explorer.name);
+        }
     }
 }
 
@@ -486,6 +753,40 @@ fn a_link_to_a_setting_shows_it_at_once() {
     assert!(!page.holds(&waits));
     shows(&page, pipeline, &[("streams", "3")]);
     assert_eq!(page.problems(), [""; 0]);
+}
+
+/// A setting is sent as a link: whoever follows it sees the explorer, and not the page's start.
+#[test]
+fn a_link_to_a_setting_leads_to_it() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, PHONE] {
+        let mut page = Page::new(browser, view);
+        for explorer in &ALL {
+            let knob = explorer.knobs.iter().find_map(|knob| match knob.values {
+                Values::Range(least, most) => {
+                    Some((knob.name, if knob.first == most.to_string() { least } else { most }))
+                }
+                _ => None,
+            });
+            let Some((knob, value)) = knob else { continue };
+            go_to(&mut page, explorer);
+            let address = page.text("location.pathname");
+            page.visit(&format!("file://{address}?{}.{knob}={value}", explorer.name));
+            let figure = format!("document.querySelector('[data-explorer={}]')", explorer.name);
+            let is_there =
+                format!("(top => top > 0 && top < 150)({figure}.getBoundingClientRect().top)");
+            page.wait_until(&is_there);
+            // The address is complete now, and is what is sent.
+            page.wait_until(&format!("location.hash === '#explorer-{}'", explorer.name));
+            let mut other = Page::new(browser, view);
+            other.visit(&page.text("location.href"));
+            other.wait_until(&is_there);
+            let reset = of(explorer, "[type=reset]");
+            other.evaluate(&format!("document.querySelector('{reset}').click()"));
+            other.wait_until("location.search === '' && location.hash === ''");
+            assert_eq!(other.problems(), [""; 0], "{} {}", explorer.name, view.name);
+        }
+    }
 }
 
 #[test]

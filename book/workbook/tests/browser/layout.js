@@ -95,6 +95,13 @@
         return words;
     }
 
+    // A label names a control; that of a slider's value would be taken first.
+    for (const label of main.querySelectorAll("label")) {
+        if (!label.control?.matches("input, select, textarea")) {
+            problems.push(`the label ${quote(label.textContent)} names no control`);
+        }
+    }
+
     // Every figure shows one drawing, with its text inside, apart and large enough.
     for (const figure of main.querySelectorAll("figure:is(.chart, .drawing)")) {
         const id = figure.id || "a figure without id";
