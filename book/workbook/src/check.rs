@@ -50,7 +50,8 @@ pub(crate) struct Arguments {
     /// The file is PTX, whatever it is called
     #[arg(long)]
     ptx: bool,
-    /// Another file, launched in the same way: counts side by side. FILE:KERNEL names a kernel of it
+    /// Another file, launched in the same way but for what its own comment says: counts side by
+    /// side. FILE:KERNEL names a kernel of it
     #[arg(long, value_name = "FILE")]
     compare: Option<String>,
     /// A folder with header files, beside the file's own; may be given several times
@@ -80,9 +81,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     compiler::choose(arguments.compiler);
     let first = subject::read(&arguments.file, arguments.ptx)?;
-    let plan = Plan::from(&arguments.options);
-    // Files of options are looked for where one is, those of a comment beside its file.
-    let is_comments = plan.arg.is_empty() && plan.expect.is_empty();
+    let typed = Plan::from(&arguments.options);
+    // Files of options are looked for where one is, those of a comment beside the first file.
+    let is_comments = typed.arg.is_empty() && typed.expect.is_empty();
     let folder = is_comments.then(|| subject::folder(&arguments.file));
     let files = |file: &str, element| subject::array(folder.as_deref(), file, element);
     let patience = Some(Duration::from_secs(arguments.seconds.into()));
@@ -92,14 +93,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let made = subject::compile(&mut subject, &mut plan, &arguments.include)?;
         Trial::of(subject, made, &plan, &limits, &files)
     };
-    let mut plan = plan.over(Plan::of_comment(&first.name, &first.source)?);
+    let plan = typed.clone().over(Plan::of_comment(&first.name, &first.source)?);
     let mut trials = vec![tried(first, &plan)?];
     if let Some(other) = &arguments.compare {
         let (path, kernel) = named(other);
         let other = subject::read(path, arguments.ptx)?;
-        let same = || plan.kernel.clone().filter(|name| other.names(instance::plain(name)));
-        let known = kernel.or_else(same);
-        plan.kernel = known;
+        let own = Plan::of_comment(&other.name, &other.source)?;
+        let own_kernel = own.kernel.clone();
+        let mut plan = typed.over(own).over(plan);
+        let is_there = |name: &String| other.names(instance::plain(name));
+        plan.kernel = kernel.or(plan.kernel.filter(is_there)).or(own_kernel);
         trials.push(tried(other, &plan)?);
     }
     if let Some(path) = &arguments.html {

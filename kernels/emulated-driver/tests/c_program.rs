@@ -20,21 +20,28 @@ fn a_program_in_c_runs() {
             made => made.unwrap(),
         }
     }
-    let program = folder.join("program");
     let run = |command: &mut Command| {
         let ended = command.output().unwrap();
-        let (out, err) = (ended.stdout, String::from_utf8_lossy(&ended.stderr).into_owned());
-        assert!(ended.status.success() && err.is_empty(), "{command:?}: {err}");
-        String::from_utf8(out).unwrap()
+        let [out, err] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+        (ended.status.code(), out, err)
     };
-    run(Command::new("cc")
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o"])
-        .args([&program, &sources.join("program.c")])
-        .arg(format!("-L{0}", folder.display()))
-        .arg("-lcuda"));
-    let said = run(Command::new(&program)
-        .arg(sources.join("add.ptx"))
-        .env("LD_LIBRARY_PATH", &folder)
-        .env_remove("CUDA_VISIBLE_DEVICES"));
-    assert_eq!(said, "all of it\n");
+    let program = |name: &str| {
+        let program = folder.join(name);
+        let (code, _, err) = run(Command::new("cc")
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o"])
+            .args([&program, &sources.join(format!("{name}.c"))])
+            .arg(format!("-L{0}", folder.display()))
+            .arg("-lcuda"));
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        run(Command::new(&program)
+            .arg(sources.join("add.ptx"))
+            .env("LD_LIBRARY_PATH", &folder)
+            .env_remove("CUDA_VISIBLE_DEVICES"))
+    };
+    assert_eq!(program("program"), (Some(0), "all of it\n".to_owned(), String::new()));
+
+    // The next step is told once, whatever the runtime says then.
+    let (code, out, err) = program("runtime");
+    assert_eq!((code, out.as_str(), err.lines().count()), (Some(0), "", 1), "{err}");
+    assert!(err.ends_with("one by one: cargo workbook check my.cu\n"), "{err}");
 }

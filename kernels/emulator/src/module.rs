@@ -53,7 +53,8 @@ pub struct Variable {
     pub constant: bool,
     /// Where it lies, once the module is [placed](Module::place).
     pub address: Option<u64>,
-    element: u64,
+    /// Bytes of one element, which are 1 for any array of C.
+    pub element: u64,
     values: Vec<Value>,
 }
 
@@ -81,6 +82,13 @@ impl Module {
     /// The module's variables.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+
+    /// Makes `bytes` the first value of the variable at this place among all.
+    pub fn set(&mut self, place: usize, bytes: &[u8]) {
+        let variable = &mut self.variables[place];
+        variable.element = 1;
+        variable.values = bytes.iter().map(|byte| Value::Bits(u64::from(*byte))).collect();
     }
 
     /// Allocates the module's variables and gives them their first values. Needed before
@@ -160,6 +168,11 @@ impl Kernel {
 }
 
 impl Variable {
+    /// Whether the module gives it a value: zero otherwise.
+    pub fn has_value(&self) -> bool {
+        !self.values.is_empty()
+    }
+
     fn new(declaration: &Declaration) -> Self {
         Self {
             name: declaration.name.clone(),

@@ -488,12 +488,14 @@ impl Expression {
             value = value.floor();
         }
         let text = match self {
-            Expression::Text(text) if text.parse() != Ok(value) => format!("`{text}` is {value}"),
+            Expression::Text(text) if text.parse() != Ok(value) => {
+                format!("`{text}` is {value}, which")
+            }
             _ => value.to_string(),
         };
         ensure!(
             value >= 0.0 && value.fract() == 0.0 && value < 2f64.powi(40),
-            "{text}, which is no count{}",
+            "{text} is no count{}",
             if value > 0.0 && value.fract() > 0.0 {
                 ": round it with ceil() or floor()"
             } else {

@@ -143,20 +143,24 @@ fn times(value: u64, ideal: u64) -> String {
     format!("×{}", units::number(value as f64 / ideal as f64))
 }
 
-/// What moves more than its bytes need, with the line that does most of it, and a sentence.
-pub fn excess(lines: &Lines) -> Vec<(u32, String)> {
-    let total = total(lines);
+/// What moves more than its bytes need in one of several shapes, with the line that does most of
+/// it, and a sentence.
+pub fn excess<'l>(shapes: impl Iterator<Item = &'l Lines>) -> Vec<(u32, String)> {
+    let shapes: Vec<_> = shapes.map(|lines| (lines, total(lines))).collect();
     let mut found = vec![];
     for column in &COLUMNS {
-        let (value, ideal) = column.of(&total);
+        let share = |tally: &Tally| {
+            let (value, ideal) = column.of(tally);
+            value as f64 / ideal.max(1) as f64
+        };
         let beyond = |tally: &Tally| {
             let (value, ideal) = column.of(tally);
             value.saturating_sub(ideal)
         };
-        let worst = lines.iter().max_by_key(|(_, tally)| beyond(tally));
-        let Some((line, tally)) = worst.filter(|_| value as f64 > EXCESS * ideal as f64) else {
-            continue;
-        };
+        let worst = shapes.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)));
+        let lines = worst.filter(|(_, total)| share(total) > EXCESS).map(|(lines, _)| *lines);
+        let line = lines.and_then(|lines| lines.iter().max_by_key(|(_, tally)| beyond(tally)));
+        let Some((line, tally)) = line else { continue };
         let (value, ideal) = column.of(tally);
         if ideal > 0 {
             let is_many = value >= MANY * ideal;

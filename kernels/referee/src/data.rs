@@ -279,6 +279,13 @@ pub fn bytes(buffers: &BTreeMap<String, Buffer>, shape: &Shape) -> Result<u64> {
     Ok(all)
 }
 
+/// What a buffer that is filled holds at first, without a place to be in.
+pub(crate) fn filled(name: &str, buffer: &Buffer, shape: &Shape) -> Result<Vec<u8>> {
+    let fill = buffer.fill.as_ref().context("it is filled")?;
+    let elements = buffer.sizes(name, shape)?.iter().product();
+    content(name, buffer.element, fill, elements, shape)
+}
+
 /// What a buffer holds at first. The same name gives the same numbers each time.
 fn content(
     name: &str,
@@ -357,6 +364,14 @@ pub fn number(element: Element, bytes: &[u8]) -> f64 {
         Element::Bf16 => bf16::from_bits(bits as u16).to_f64(),
         Element::F32 => f64::from(f32::from_bits(bits as u32)),
         Element::F64 => f64::from_bits(bits),
+    }
+}
+
+/// The same in as few digits as its type needs.
+pub(crate) fn shown(element: Element, bytes: &[u8]) -> String {
+    match (element, bytes.try_into()) {
+        (Element::F32, Ok(bytes)) => f32::from_le_bytes(bytes).to_string(),
+        _ => number(element, bytes).to_string(),
     }
 }
 

@@ -309,7 +309,10 @@ fn argument(
             let eight = if value < 0.0 { value as i64 as u64 } else { value as u64 };
             Ok(eight.to_le_bytes()[..bytes as usize].to_vec())
         }
-        1 | 2 | 4 | 8 => Err(format!("{}, and `{text}` is {value}", is())),
+        1 | 2 | 4 | 8 if value.fract() == 0.0 => Err(format!("{}, and `{text}` is {value}", is())),
+        1 | 2 | 4 | 8 => {
+            Err(format!("{}, and `{text}` is {value}: round it with ceil() or floor()", is()))
+        }
         _ => Err(format!("{}, and `{text}` is an integer", is())),
     })
 }

@@ -28,6 +28,8 @@ pub struct Plan {
     pub shared: Option<String>,
     /// Arguments of the kernel: `NAME=TYPE[SIZE]:FILL`, numbers, names.
     pub arg: Vec<String>,
+    /// What variables of the file hold at first: `weights=f32[9]:ramp`.
+    pub symbol: Vec<String>,
     /// Sizes: `n=1000003`.
     pub set: Vec<String>,
     /// What buffers have to hold in the end: `out=file.npy`.
@@ -44,6 +46,8 @@ pub type Files<'f> = dyn Fn(&str, Element) -> Result<Vec<u8>> + 'f;
 /// A plan, read: nothing of it is computed yet.
 pub struct Work {
     pub buffers: BTreeMap<String, Buffer>,
+    /// What variables of the file hold at first.
+    pub symbols: BTreeMap<String, Buffer>,
     pub launch: Launch,
     pub shapes: Vec<Shape>,
     /// The buffers, with what they have to hold in the end.
@@ -134,6 +138,7 @@ impl Plan {
             "shared" => Place::One(&mut self.shared),
             "compute" => Place::One(&mut self.compute),
             "arg" => Place::List(&mut self.arg),
+            "symbol" => Place::List(&mut self.symbol),
             "set" => Place::List(&mut self.set),
             "expect" => Place::List(&mut self.expect),
             "tolerance" => Place::Number(&mut self.tolerance),
@@ -152,6 +157,7 @@ impl Plan {
             tolerance: self.tolerance.or(below.tolerance),
             compute: self.compute.or(below.compute),
             arg: list(self.arg, below.arg),
+            symbol: list(self.symbol, below.symbol),
             set: list(self.set, below.set),
             expect: list(self.expect, below.expect),
         }
@@ -184,7 +190,7 @@ impl Plan {
                     }
                 }
                 Some((name, rest)) => {
-                    let buffer = buffer(name, rest, files)?;
+                    let buffer = buffer("--arg", name, rest, files)?;
                     if buffers.insert(name.to_owned(), buffer).is_some() {
                         misused!("--arg {text}: there are two buffers called {name}");
                     }
@@ -200,8 +206,20 @@ impl Plan {
             shared_bytes: self.shared.clone().map(Expression::Text),
             arguments,
         };
+        let mut symbols = BTreeMap::new();
+        for text in &self.symbol {
+            let buffer = match text.split_once('=') {
+                Some((name, rest)) => buffer("--symbol", name, rest, files)?,
+                None => misused!("--symbol {text}: it takes a value, such as {text}=f32[9]:ramp"),
+            };
+            if buffer.fill.is_none() {
+                misused!("--symbol {text}: it takes a fill, such as {text}:ramp");
+            }
+            let name = text.split('=').next().unwrap_or_default();
+            symbols.insert(name.to_owned(), buffer);
+        }
         let expected = self.expected(&mut buffers, files)?;
-        Ok(Work { buffers, launch, shapes: self.shapes(sizes)?, expected })
+        Ok(Work { buffers, symbols, launch, shapes: self.shapes(sizes)?, expected })
     }
 
     /// The buffers with what is expected of some, which are to be compared.
@@ -260,6 +278,11 @@ impl Plan {
     }
 }
 
+/// The type of this name.
+pub(crate) fn element(kind: &str) -> Option<Element> {
+    TYPES.iter().find(|(known, _)| *known == kind).map(|(_, element)| *element)
+}
+
 /// `y=f32[n][4]`, as an argument of what has no fill is written.
 pub(crate) fn written(name: &str, buffer: &Buffer) -> String {
     let known = TYPES.iter().find(|(_, element)| *element == buffer.element);
@@ -269,13 +292,13 @@ pub(crate) fn written(name: &str, buffer: &Buffer) -> String {
 }
 
 /// `f32[n][4]:ramp`.
-fn buffer(name: &str, text: &str, files: &Files<'_>) -> Result<Buffer> {
-    let given = || format!("--arg {name}={text}");
+fn buffer(option: &str, name: &str, text: &str, files: &Files<'_>) -> Result<Buffer> {
+    let given = || format!("{option} {name}={text}");
     if !is_name(name) {
         misused!("{}: `{name}` is no name", given());
     }
     let (kind, rest) = text.split_at(text.find('[').unwrap_or(text.len()));
-    let Some((_, element)) = TYPES.iter().find(|(known, _)| *known == kind) else {
+    let Some(element) = element(kind) else {
         let near = did_you_mean(kind, TYPES.iter().map(|(known, _)| *known));
         let all = TYPES[..12].iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
         misused!("{}: there is no type `{kind}`{near} (there are {all})", given());
@@ -286,11 +309,11 @@ fn buffer(name: &str, text: &str, files: &Files<'_>) -> Result<Buffer> {
     let size = rest[1..end].split("][").flat_map(split).map(Expression::Text).collect();
     let fill = match rest[end + 1..].split_at_checked(1) {
         None => None,
-        Some((":", fill)) => Some(filled(&given(), fill, *element, files)?),
+        Some((":", fill)) => Some(filled(&given(), fill, element, files)?),
         Some(_) => misused!("{}: what is `{}`?", given(), &rest[end + 1..]),
     };
     let tolerance = 0.0;
-    Ok(Buffer { element: *element, size, fill, result: false, scratch: true, tolerance })
+    Ok(Buffer { element, size, fill, result: false, scratch: true, tolerance })
 }
 
 fn filled(given: &str, text: &str, element: Element, files: &Files<'_>) -> Result<Fill> {

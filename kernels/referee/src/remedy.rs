@@ -10,8 +10,11 @@ use crate::data::Shape;
 use crate::launch::Form;
 use crate::plan::written;
 
-/// Of a fault that speaks of an element.
+/// Of a fault.
 pub(crate) fn of_fault(fault: &Fault, buffers: &BTreeMap<String, Buffer>, form: &Form) -> String {
+    if fault.what.contains("asked for no dynamic shared memory") {
+        return ". An `extern` array gets its bytes by --shared, such as --shared 1024".to_owned();
+    }
     let named = |(name, _): &(&String, &Buffer)| fault.what.contains(&format!(" {name}["));
     let Some((name, buffer)) = buffers.iter().find(named) else { return String::new() };
     match fault.kind {

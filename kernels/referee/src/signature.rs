@@ -3,7 +3,7 @@
 
 use emulator::{Kernel, Parameter};
 
-use crate::plan::{Plan, is_name, split};
+use crate::plan::{Plan, Work, element, is_name, split};
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(crate) struct Declared {
     text: String,
     name: String,
     is_pointer: bool,
+    /// What a structure of the source is made of, if all of it is of one type.
+    parts: Option<(&'static str, usize)>,
 }
 
 /// Types of C++, each with what it is as an argument.
@@ -50,8 +52,9 @@ const TYPES: [(&str, &str); 29] = [
 /// What a type may have besides its name.
 const QUALIFIERS: [&str; 5] = ["const", "volatile", "__restrict__", "__restrict", "restrict"];
 
-/// Threads of a block, where nobody says.
+/// Threads of a block, where nobody says: along x alone, or along x and y.
 const BLOCK: &str = "256";
+const SQUARE: &str = "16,16";
 
 impl Declared {
     fn of(text: &str) -> Option<Declared> {
@@ -60,7 +63,8 @@ impl Declared {
         let start = plain.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let name = plain[start.map_or(0, |at| at + 1)..].to_owned();
         let is_pointer = text.contains(['*', '[']);
-        (is_name(&name) && start.is_some()).then_some(Declared { text, name, is_pointer })
+        let is_one = is_name(&name) && start.is_some();
+        is_one.then_some(Declared { text, name, is_pointer, parts: None })
     }
 
     /// The name of its type, without qualifiers and what makes it a pointer.
@@ -97,13 +101,14 @@ impl Declared {
             return format!("--arg {value}");
         }
         let known = |kind: &str| TYPES.iter().find(|(known, _)| *known == kind);
+        let parts = |parts: &(&'static str, usize)| (parts.0, format!("[{}]", parts.1));
         let vector = kind.split_at_checked(kind.len().saturating_sub(1));
         let (kind, parts) = match (known(&kind), vector) {
             (Some((_, kind)), _) => (*kind, String::new()),
             (None, Some((of, parts @ ("2" | "3" | "4")))) if known(of).is_some() => {
                 (known(of).map_or("f32", |(_, kind)| kind), format!("[{parts}]"))
             }
-            _ => ("f32", String::new()),
+            _ => self.parts.as_ref().map_or(("f32", String::new()), parts),
         };
         let fill = if text.starts_with("const ") { ":ramp" } else { "" };
         format!("--arg '{name}={kind}[{size}]{parts}{fill}'")
@@ -139,7 +144,46 @@ pub(crate) fn parameters(source: &str, name: &str) -> Option<Vec<Declared>> {
         text.trim()
     });
     let parts = parts.filter(|part| !["", "void"].contains(part));
-    parts.map(Declared::of).collect()
+    let declared = parts.map(|part| {
+        let declared = Declared::of(part)?;
+        Some(Declared { parts: members(&code, &declared.kind()), ..declared })
+    });
+    declared.collect()
+}
+
+/// The type and the number of the members of a structure, if all are of one type: those of
+/// `struct Pair { float x, y[2]; };` are three.
+fn members(code: &str, name: &str) -> Option<(&'static str, usize)> {
+    let body = code.split("struct").skip(1).find_map(|rest| {
+        let (before, rest) = rest.split_once('{')?;
+        let (body, after) = rest.split_once('}')?;
+        let alias = after.split(';').next().unwrap_or_default();
+        [before, alias].iter().any(|word| word.trim() == name).then_some(body)
+    })?;
+    let (mut found, mut count) = (None, 0);
+    for member in body.split(';').map(str::trim).filter(|member| !member.is_empty()) {
+        let names = member.split(',').map(str::trim).collect::<Vec<_>>();
+        let (kind, _) = names[0].split('[').next()?.rsplit_once(char::is_whitespace)?;
+        let (_, element) = TYPES.iter().find(|(known, _)| *known == kind.trim())?;
+        if *found.get_or_insert(*element) != *element {
+            return None;
+        }
+        for name in names {
+            let sizes = name.split('[').skip(1);
+            let sizes = sizes.map(|size| size.trim_end_matches(']').parse::<usize>());
+            count += sizes.product::<Result<usize, _>>().ok()?;
+        }
+    }
+    Some((found?, count))
+}
+
+/// What the PTX has of a kernel.
+pub(crate) fn body<'p>(ptx: &'p str, kernel: &str) -> &'p str {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || ['_', '$'].contains(&c);
+    let is_it =
+        |body: &&str| body.strip_prefix(kernel).is_some_and(|rest| !rest.starts_with(is_letter));
+    let body = ptx.split(".entry ").skip(1).find(is_it).unwrap_or_default();
+    body.split_once("\n}").map_or(body, |(body, _)| body)
 }
 
 /// Those of a kernel whose source does not tell: `a`, `b` and so on.
@@ -149,14 +193,33 @@ pub(crate) fn unknown(parameters: &[Parameter]) -> Vec<Declared> {
         let is_pointer = parameter.bytes == 8 && !parameter.is_float;
         let kind = if parameter.is_float || is_pointer { "float" } else { "int" };
         let sign = if is_pointer { "*" } else { "" };
-        Declared { text: format!("{kind} {sign}{name}"), name, is_pointer }
+        Declared { text: format!("{kind} {sign}{name}"), name, is_pointer, parts: None }
     });
     declared.collect()
 }
 
+/// Buffers that are of another type than what the source points to: sentences.
+pub(crate) fn other_types(all: &[Declared], work: &Work) -> Vec<String> {
+    let other = |(one, argument): (&Declared, &String)| {
+        let name = argument.split('[').next().filter(|_| one.is_pointer)?;
+        let given = work.buffers.get(name)?.element;
+        let (_, kind) = TYPES.iter().find(|(known, _)| *known == one.kind())?;
+        let wanted = element(kind)?;
+        let is_same = (given.bytes(), given.is_float()) == (wanted.bytes(), wanted.is_float());
+        let text = &one.text;
+        (!is_same).then(|| format!("`{name}` is not of type {kind}, as `{text}` in the source is"))
+    };
+    all.iter().zip(&work.launch.arguments).filter_map(other).collect()
+}
+
 /// What a plan lacks to launch a kernel with these parameters, as a sentence with what could be
-/// there.
-pub(crate) fn lacks(plan: &Plan, all: &[Declared], of: &[Parameter]) -> Option<String> {
+/// there: blocks along x alone, if it `is_flat`.
+pub(crate) fn lacks(
+    plan: &Plan,
+    all: &[Declared],
+    of: &[Parameter],
+    is_flat: bool,
+) -> Option<String> {
     let lacks_arguments = plan.arg.is_empty() && !all.is_empty();
     let missing = [
         ("--grid", plan.grid.is_none()),
@@ -172,15 +235,22 @@ pub(crate) fn lacks(plan: &Plan, all: &[Declared], of: &[Parameter]) -> Option<S
     let set = plan.set.first().and_then(|set| set.split('=').next());
     let (size, value) = match (set, &numbers[..]) {
         (Some(name), _) => (name.to_owned(), 0),
-        (None, []) => ("n".to_owned(), 1000),
-        (None, [only]) => ((*only).to_owned(), 1000),
+        (None, []) if is_flat => ("n".to_owned(), 1000),
+        (None, []) => ("n*n".to_owned(), 100),
+        (None, [only]) if is_flat => ((*only).to_owned(), 1000),
+        (None, [only]) => (format!("{only}*{only}"), 100),
         (None, [one, other, ..]) => (format!("{one}*{other}"), 100),
     };
     let mut options = vec![];
-    let block = plan.block.as_deref().unwrap_or(BLOCK);
+    let block = plan.block.as_deref().unwrap_or(if is_flat { BLOCK } else { SQUARE });
     if plan.grid.is_none() {
-        let threads = block.split(',').next().unwrap_or(BLOCK).trim();
-        options.push(format!("--grid 'ceil({size} / {threads})'"));
+        let threads: Vec<_> = block.split(',').map(str::trim).collect();
+        let blocks = match (&threads[..], size.split_once('*')) {
+            ([x, y, ..], Some((one, other))) => format!("ceil({one} / {x}),ceil({other} / {y})"),
+            ([x, ..], _) => format!("ceil({size} / {x})"),
+            _ => size.clone(),
+        };
+        options.push(format!("--grid '{blocks}'"));
     }
     if plan.block.is_none() {
         options.push(format!("--block {block}"));
@@ -309,19 +379,52 @@ mod tests {
     fn all_that_is_missing_is_said_at_once_with_what_could_be_there() {
         let all = parameters(SOURCE, "scale").unwrap();
         assert_eq!(
-            lacks(&Plan::default(), &all, &[POINTER, POINTER, POINTER, NUMBER]).unwrap(),
+            lacks(&Plan::default(), &all, &[POINTER, POINTER, POINTER, NUMBER], true).unwrap(),
             "--grid, --block and --arg are missing, such as --grid 'ceil(n / 256)' --block 256 \
              --arg 'in=f32[n]:ramp' --arg 'out=f32[n][4]' --arg n --arg 1.0 --set n=1000"
         );
         let given = Plan { block: Some("64".into()), set: vec!["m=9".into()], ..plan(&["m"]) };
         let said = "--grid is missing, such as --grid 'ceil(m / 64)'";
-        assert_eq!(lacks(&given, &all, &[]).unwrap(), said);
+        assert_eq!(lacks(&given, &all, &[], true).unwrap(), said);
         let source = "__global__ void k(int *p, int rows, S s, bool b, int columns) {}";
         let of = [8, 4, 12, 1, 4].map(|bytes| Parameter { bytes, ..POINTER });
-        let said = lacks(&Plan::default(), &parameters(source, "k").unwrap(), &of).unwrap();
+        let said = |is_flat| {
+            lacks(&Plan::default(), &parameters(source, "k").unwrap(), &of, is_flat).unwrap()
+        };
         let end = "--arg 'p=i32[rows*columns]' --arg rows --arg '{1,1,1}' --arg true --arg columns \
                    --set rows=100,columns=100";
-        assert!(said.ends_with(end), "{said}");
+        assert!(said(true).ends_with(end), "{}", said(true));
+        let start = "--grid, --block and --arg are missing, such as --grid 'ceil(rows / \
+                     16),ceil(columns / 16)' --block 16,16 --arg ";
+        assert!(said(false).starts_with(start) && said(false).ends_with(end), "{}", said(false));
+    }
+
+    #[test]
+    fn a_structure_of_one_type_is_so_many_elements() {
+        let option = |structure: &str| {
+            let source = format!("{structure} __global__ void k(const S *p) {{}}");
+            parameters(&source, "k").unwrap()[0].option("n", &POINTER)
+        };
+        for structure in [
+            "struct S { float x, y, z[2];\n float mass; };",
+            "typedef struct { float a[5]; } S;",
+            "struct __align__(16) T { int i; }; struct S { float a[5]; };",
+        ] {
+            assert_eq!(option(structure), "--arg 'p=f32[n][5]:ramp'", "{structure}");
+        }
+        assert_eq!(option("struct S { unsigned char r, g, b; };"), "--arg 'p=u8[n][3]:ramp'");
+        for structure in ["struct S { float x; int i; };", "struct S { float a[N]; };", "class S;"]
+        {
+            assert_eq!(option(structure), "--arg 'p=f32[n]:ramp'", "{structure}");
+        }
+    }
+
+    #[test]
+    fn the_body_of_a_kernel_is_found_by_its_whole_name() {
+        let ptx =
+            ".visible .entry k2() { bar.sync 0; }\n.visible .entry k(\n) {\nret;\n}\n.const x;";
+        assert_eq!(body(ptx, "k"), "k(\n) {\nret;");
+        assert_eq!(body(ptx, "k3"), "");
     }
 
     #[test]

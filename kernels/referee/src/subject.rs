@@ -136,7 +136,7 @@ fn list(kernels: &[Kernel]) -> String {
 /// The name in the source: that of `_Z5scalePKfPfi` and of `_ZN4mine5scaleIfEEvPT_` is `scale`.
 pub fn plain(mangled: &str) -> &str {
     let Some(rest) = mangled.strip_prefix("_Z") else { return mangled };
-    let (mut rest, mut last) = (rest.strip_prefix('N').unwrap_or(rest), None);
+    let (mut rest, mut last) = (rest.strip_prefix(['N', 'L']).unwrap_or(rest), None);
     loop {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let length = rest[..digits].parse::<usize>().ok();
@@ -168,6 +168,7 @@ mod tests {
             ("_Z5scalePKfPfi", "scale"),
             ("_ZN4mine5scaleIfEEvPT_", "scale"),
             ("_ZN6cudapy8__main__5scaleB2v1B38c8tJTIeFIjxB2IKgI2", "scale"),
+            ("_ZL8softener", "softener"),
             ("_Z99x", "_Z99x"),
         ] {
             assert_eq!(plain(mangled), name);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use emulator::{Counts, Fault, FaultKind, Memory, Module};
+use record::names::did_you_mean;
 use record::units;
 
 use crate::check::{Element, Launch};
@@ -96,8 +97,8 @@ impl Trial {
             }
             Err(said) => {
                 let twice = format!("{} does not compile:\n", subject.name);
-                let said = said.strip_prefix(&twice).unwrap_or(&said);
-                let line = compiler::first_line(&subject.name, said);
+                let said = said.replacen(&twice, "", 1);
+                let line = compiler::first_line(&subject.name, &said);
                 let text = format!("it does not compile:\n{said}");
                 trial.findings.push(Finding { kind: Kind::Mistake, line, text });
                 return Ok(trial);
@@ -110,11 +111,12 @@ impl Trial {
             return Err(subject.unsupported(&name, &ptx, why).into());
         }
         trial.kernel = plain(&kernel.name).to_owned();
+        let body = signature::body(&ptx, &kernel.name);
         let declared = signature::parameters(&subject.source, &trial.kernel);
         let declared = declared.filter(|all| all.len() == kernel.parameters.len());
         let unknown = || signature::unknown(&kernel.parameters);
-        let lacks =
-            signature::lacks(plan, &declared.clone().unwrap_or_else(unknown), &kernel.parameters);
+        let all = declared.clone().unwrap_or_else(unknown);
+        let lacks = signature::lacks(plan, &all, &kernel.parameters, !body.contains("%tid.y"));
         if let Some(said) = lacks {
             misused!("{said}");
         }
@@ -122,9 +124,16 @@ impl Trial {
         if let Some(said) = signature::differ(&trial.kernel, plan, kernel, declared.as_deref()) {
             misused!("{said}");
         }
+        for text in signature::other_types(declared.as_deref().unwrap_or_default(), &work) {
+            trial.find(Kind::Note, None, "", text);
+        }
         for shape in &work.shapes {
             let run = trial.run(&mut module, &work, shape, limits)?;
             trial.runs.push(run);
+        }
+        trial.zeros(&module, body, &work);
+        for (line, text) in count::excess(trial.runs.iter().map(|run| &run.lines)) {
+            trial.find(Kind::Note, Some(line), "", text);
         }
         trial.suggest(&work);
         Ok(trial)
@@ -136,14 +145,30 @@ impl Trial {
 
     /// The counts of the last shape that ended.
     pub fn lines(&self) -> Option<&Lines> {
-        self.runs.iter().rev().map(|run| &run.lines).find(|lines| !lines.is_empty())
+        self.counted().map(|run| &run.lines)
+    }
+
+    fn counted(&self) -> Option<&Run> {
+        self.runs.iter().rev().find(|run| !run.lines.is_empty())
+    }
+
+    /// Which of several shapes the counts are of: `with n = 1000`.
+    pub fn counted_with(&self) -> Option<String> {
+        let counted = self.counted().filter(|_| self.runs.len() > 1)?;
+        Some(format!("with {}", of(&counted.shape)))
     }
 
     /// Whether another has the same in the buffers that they change: sentences, of each shape that
-    /// both have run.
+    /// both have run with the same sizes.
     pub fn agreement(&self, other: &Trial) -> Vec<String> {
         let mut said = vec![];
         for (mine, other) in self.runs.iter().zip(&other.runs) {
+            let is_other = |(name, size): (&String, &u64)| {
+                other.shape.get(name).is_some_and(|other| other != size)
+            };
+            if mine.shape.iter().any(is_other) {
+                continue;
+            }
             let with = with(&mine.shape, "");
             let (Some(mine), Some(other)) = (&mine.changed, &other.changed) else { continue };
             let names: BTreeSet<_> = mine.keys().chain(other.keys()).collect();
@@ -162,10 +187,14 @@ impl Trial {
         said
     }
 
-    fn find(&mut self, kind: Kind, line: Option<u32>, text: String) {
-        let finding = Finding { kind, line, text };
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
+    /// Adds what was found with a shape, unless it was found with one before: its run tells that.
+    fn find(&mut self, kind: Kind, line: Option<u32>, with: &str, text: String) {
+        let is_same = |found: &Finding| {
+            (found.kind, found.line) == (kind, line) && found.text.ends_with(&text)
+        };
+        if !self.findings.iter().any(is_same) {
+            let text = with.to_owned() + &text;
+            self.findings.push(Finding { kind, line, text });
         }
     }
 
@@ -198,6 +227,7 @@ impl Trial {
             is_clean: false,
             changed: None,
         };
+        symbols(module, work, shape)?;
         let mut attempt = |backwards| {
             let Work { buffers, launch, .. } = work;
             launch::run(module, buffers, std::slice::from_ref(launch), shape, limits, backwards)
@@ -210,9 +240,9 @@ impl Trial {
             }
         };
         let backwards = attempt(true)?;
-        let before = self.findings.len();
-        self.compare(work, shape, limits, &forwards)?;
+        let is_right = self.compare(work, shape, limits, &forwards)?;
         self.parts(work, &form, shape, &forwards)?;
+        run.is_clean = is_right && backwards.is_ok();
         match backwards {
             Err(fault) => {
                 self.fault(work, &form, &with(shape, ", the last block first"), &fault)?;
@@ -221,12 +251,8 @@ impl Trial {
         }
         forwards.ran.counts.iter().for_each(|counts| self.notes(counts));
         run.lines = count::lines(&forwards.ran.counts, self.subject.is_ptx);
-        for (line, text) in count::excess(&run.lines) {
-            self.find(Kind::Note, Some(line), text);
-        }
         run.results = results(&forwards)?;
         run.changed = Some(changed(&forwards)?);
-        run.is_clean = self.findings[before..].iter().all(|f| f.kind != Kind::Mistake);
         Ok(run)
     }
 
@@ -245,7 +271,7 @@ impl Trial {
             _ => {}
         }
         let remedy = remedy::of_fault(fault, &work.buffers, form);
-        self.find(Kind::Mistake, line, format!("{with}{text}{remedy}"));
+        self.find(Kind::Mistake, line, with, text + &remedy);
         Ok(())
     }
 
@@ -262,8 +288,7 @@ impl Trial {
             let (all, missing) = (placed.elements(), unwritten.len() as u64);
             let Some(first) = unwritten.first().filter(|_| missing < all) else { continue };
             let mut text = format!(
-                "{}of `{name}`, {} of {} elements were written; the first that was not is {}",
-                with(shape, ""),
+                "of `{name}`, {} of {} elements were written; the first that was not is {}",
                 units::count(all - missing),
                 units::count(all),
                 placed.place(name, *first)
@@ -271,27 +296,30 @@ impl Trial {
             if form.threads() < all {
                 text += &remedy::rounded_down(&work.launch.grid, shape);
             }
-            self.find(Kind::Note, None, text);
+            self.find(Kind::Note, None, &with(shape, ""), text);
         }
         Ok(())
     }
 
+    /// Whether buffers hold what is expected of them.
     fn compare(
         &mut self,
         work: &Work,
         shape: &Shape,
         limits: &Limits,
         finished: &Finished<'_>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut memory = Memory::new(limits.memory_bytes);
         let expected = match Buffers::make(&work.expected, shape, &mut memory) {
             Ok(expected) => expected,
             Err(e) => misused!("{e:#}"),
         };
-        if let Some(wrong) = finished.buffers.compare(&finished.memory, &expected, &memory)? {
-            self.find(Kind::Mistake, None, with(shape, "") + &wrong);
+        let wrong = finished.buffers.compare(&finished.memory, &expected, &memory)?;
+        let is_right = wrong.is_none();
+        if let Some(wrong) = wrong {
+            self.find(Kind::Mistake, None, &with(shape, ""), wrong);
         }
-        Ok(())
+        Ok(is_right)
     }
 
     /// Whether both orders of the blocks have the same results.
@@ -301,7 +329,7 @@ impl Trial {
             let (mine, other) = (placed.read(&forwards.memory)?, other.transpose()?);
             let width = placed.element_bytes() as usize;
             let element = placed.buffer.element;
-            let value = |bytes: &[u8]| number(element, bytes);
+            let value = |bytes: &[u8]| data::shown(element, bytes);
             let differ = |(a, b): &(&[u8], &[u8])| differ(element, a, b);
             let other = other.unwrap_or_default();
             let mut pairs = mine.chunks(width).zip(other.chunks(width));
@@ -313,7 +341,7 @@ impl Trial {
                 value(&mine[at * width..][..width]),
                 value(&other[at * width..][..width])
             );
-            self.find(Kind::Note, None, text);
+            self.find(Kind::Note, None, "", text);
         }
         Ok(())
     }
@@ -323,7 +351,29 @@ impl Trial {
             let line = line(&note.place, self.subject.is_ptx);
             let file = self.subject.name.rsplit('/').next().unwrap_or_default();
             let text = note.what.replace(&format!(" of {file}"), "");
-            self.find(Kind::Note, line, text);
+            self.find(Kind::Note, line, "", text);
+        }
+    }
+
+    /// Constants that a program would fill before the launch.
+    fn zeros(&mut self, module: &Module, body: &str, work: &Work) {
+        let words: BTreeSet<_> =
+            body.split(|c: char| !(c.is_ascii_alphanumeric() || ['_', '$'].contains(&c))).collect();
+        for variable in module.variables().iter().filter(|v| v.constant && !v.has_value()) {
+            let name = plain(&variable.name);
+            if words.contains(&*variable.name) && !work.symbols.contains_key(name) {
+                let (kind, width) = match variable.element {
+                    8 => ("f64", 8),
+                    _ if variable.bytes % 4 == 0 => ("f32", 4),
+                    _ => ("u8", 1),
+                };
+                let text = format!(
+                    "`{name}` is `__constant__` and zero: say what your program copies there, such \
+                     as --symbol {name}={kind}[{}]:ramp",
+                    variable.bytes / width
+                );
+                self.find(Kind::Note, None, "", text);
+            }
         }
     }
 
@@ -340,7 +390,7 @@ impl Trial {
                  {name}={size} --set {name}={}",
                 size - 1
             );
-            self.find(Kind::Note, None, text);
+            self.find(Kind::Note, None, "", text);
         }
     }
 }
@@ -361,7 +411,7 @@ impl Changed {
         let first = *places.first()?;
         let shown = |of: &Changed| match is_missing(of, first) {
             true => "not written".to_owned(),
-            false => number(*element, &value(of, first)).to_string(),
+            false => data::shown(*element, &value(of, first)),
         };
         Some(format!(
             "`{name}` differs in {} of {} elements: {} is {} in the first, and {} in the second",
@@ -402,10 +452,32 @@ fn form(module: &Module, work: &Work, shape: &Shape, limits: &Limits) -> Result<
     let unknown = said.split_once("what is `").and_then(|(_, rest)| rest.split_once('`'));
     match unknown {
         Some((name, _)) if crate::plan::is_name(name) => {
+            let twice = format!("`{name}`: ");
+            let said = said.strip_prefix(&twice).unwrap_or(&said);
             misused!("{said} Give it a number with --set {name}=1000, or name a buffer with --arg")
         }
         _ => misused!("{said}"),
     }
+}
+
+/// Gives variables of the module what the plan says that they hold at first.
+fn symbols(module: &mut Module, work: &Work, shape: &Shape) -> Result<()> {
+    for (name, buffer) in &work.symbols {
+        let bytes = match data::filled(name, buffer, shape) {
+            Ok(bytes) => bytes,
+            Err(e) => misused!("--symbol {name}: {e:#}"),
+        };
+        let names = module.variables().iter().map(|variable| plain(&variable.name));
+        let Some(place) = names.clone().position(|known| known == name.as_str()) else {
+            misused!("--symbol {name}: there is no variable `{name}`{}", did_you_mean(name, names));
+        };
+        let has = module.variables()[place].bytes;
+        if has != bytes.len() as u64 {
+            misused!("--symbol {name}: it is given {} bytes, and has {has}", bytes.len());
+        }
+        module.set(place, &bytes);
+    }
+    Ok(())
 }
 
 /// Names of kernels are those of the source.
@@ -472,7 +544,7 @@ fn content(
     let unwritten = finished.memory.first_unwritten(placed.address, length)?;
     let written = unwritten.map_or(bytes.len(), |at| (at - placed.address) as usize);
     let numbers: Vec<_> = bytes[..written].chunks_exact(width).collect();
-    let text = |bytes: &&[u8]| number(placed.buffer.element, bytes).to_string();
+    let text = |bytes: &&[u8]| data::shown(placed.buffer.element, bytes);
     let mut shown: Vec<_> = numbers.iter().take(SHOWN).map(text).collect();
     if numbers.len() > SHOWN + 1 {
         shown.push("…".to_owned());

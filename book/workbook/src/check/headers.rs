@@ -25,7 +25,7 @@ const OF_HOST: [&str; 5] = [
     "driver_types.h",
 ];
 /// What the names of those begin with that are for the GPU, and the wheel that has them.
-const OF_CUDA: [(&str, &str); 10] = [
+const OF_CUDA: [(&str, &str); 12] = [
     ("cooperative_groups", libraries::HEADERS),
     ("cuda_fp", libraries::HEADERS),
     ("cuda_bf16", libraries::HEADERS),
@@ -36,10 +36,13 @@ const OF_CUDA: [(&str, &str); 10] = [
     (OF_MMA, libraries::CRT),
     ("cuda/", libraries::CCCL),
     ("cub/", libraries::CCCL),
+    (OF_CURAND, libraries::CCCL),
+    ("curand", libraries::CURAND),
 ];
 
-/// What CUDA's `mma.h` needs, and lies in another wheel.
+/// What CUDA's `mma.h` and its `curand_kernel.h` need, and lies in other wheels.
 const OF_MMA: &str = "crt/mma.h";
+const OF_CURAND: &str = "nv/target";
 
 /// Bytes of all header files together.
 const MOST_BYTES: usize = 16 << 20;
@@ -207,7 +210,8 @@ impl Search {
                 continue;
             };
             let found = self.find(&file.name, folder);
-            if found.is_none() && (owner == Owner::Reader || file.name == OF_MMA) {
+            let of_cudas = [OF_MMA, OF_CURAND].contains(&&*file.name);
+            if found.is_none() && (owner == Owner::Reader || of_cudas) {
                 self.missing.insert(file);
             }
             let found = found.as_deref().unwrap_or(LEFT_OUT.0);

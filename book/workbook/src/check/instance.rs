@@ -33,16 +33,20 @@ pub(super) fn refused(subject: &Subject, kernel: &str, said: &str) -> Option<Str
     let first = said.split("error: ").nth(1).filter(|first| first.contains(USE))?;
     let error = first.lines().next().unwrap_or_default();
     let known = templates(&subject.source);
-    let is_known = known.iter().any(|known| name.rsplit("::").next() == Some(known));
+    let names: Vec<_> = known.iter().map(|known| known.name).collect();
+    let is_known = names.iter().any(|known| name.rsplit("::").next() == Some(known));
     let is_undefined = [format!("\"{name}\""), format!("'{name}'")];
     Some(if !is_known && is_undefined.iter().any(|name| error.contains(name)) {
-        let near = did_you_mean(name, known.iter().copied());
-        let has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let near = did_you_mean(name, names.iter().copied());
+        let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         format!("{file} has no template `{name}`{near} (it has {has})")
     } else if !is_known && subject.names(name) {
         format!("`{name}` of {file} is no template: --kernel {name}")
     } else {
-        format!("--kernel '{kernel}': {error}")
+        let of = |known: &Template| format!("; it is `template <{}>`", known.parameters);
+        let is_it = |known: &&Template| name.rsplit("::").next() == Some(known.name);
+        let what = known.iter().find(is_it).map(of).unwrap_or_default();
+        format!("--kernel '{kernel}': {error}{what}")
     })
 }
 
@@ -54,23 +58,51 @@ pub(super) fn name(ptx: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// Names of the templates of kernels in a source.
-pub(super) fn templates(source: &str) -> Vec<&str> {
+/// A kernel that is a template.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Template<'s> {
+    pub(super) name: &'s str,
+    /// What stands between `<` and `>`.
+    parameters: &'s str,
+    /// Whether its source has threads along y.
+    is_flat: bool,
+}
+
+impl Template<'_> {
+    /// It with arguments: `scale<float, 256>`.
+    pub(super) fn example(&self) -> String {
+        let argument = |parameter: &str| match parameter.split_whitespace().next() {
+            Some("class" | "typename") => "float",
+            Some("bool") => "true",
+            _ if self.is_flat => "256",
+            _ => "16",
+        };
+        let arguments: Vec<_> = self.parameters.split(',').map(argument).collect();
+        format!("{}<{}>", self.name, arguments.join(", "))
+    }
+}
+
+/// The templates of kernels in a source.
+pub(super) fn templates(source: &str) -> Vec<Template<'_>> {
     let after = source.split("template").skip(1).filter_map(|rest| {
         let (head, rest) = rest.split_once("__global__")?;
-        (!head.contains([';', '{'])).then_some(rest)
+        let parameters = head.trim().strip_prefix('<')?.rsplit_once('>')?.0;
+        let is_one = !head.contains([';', '{']) && !parameters.trim().is_empty();
+        is_one.then_some((parameters, rest))
     });
-    let mut names: Vec<_> = after
-        .filter_map(|rest| {
+    let mut all: Vec<_> = after
+        .filter_map(|(parameters, rest)| {
             let mut parts = rest.split('(').map(str::trim_end);
             let words = parts.by_ref().filter_map(|part| {
                 part.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()
             });
-            words.into_iter().find(|word| is_name(word) && !word.starts_with("__"))
+            let name = words.into_iter().find(|word| is_name(word) && !word.starts_with("__"))?;
+            let body = rest.split("__global__").next().unwrap_or_default();
+            Some(Template { name, parameters, is_flat: !body.contains("threadIdx.y") })
         })
         .collect();
-    names.dedup();
-    names
+    all.dedup_by_key(|template| template.name);
+    all
 }
 
 #[cfg(test)]
@@ -117,7 +149,7 @@ mod tests {
             (
                 "scale<flot>",
                 "identifier \"flot\" is undefined",
-                "--kernel 'scale<flot>': identifier \"flot\" is undefined",
+                "--kernel 'scale<flot>': identifier \"flot\" is undefined; it is `template <class T>`",
             ),
         ] {
             let line = line(kernel);
@@ -134,6 +166,10 @@ mod tests {
                       template <int N>\n__global__ void __launch_bounds__(256) tile(float *p) {}\n\
                       template <class T> static __global__ void scale (T *p) {}\n\
                       __global__ void plain() {}";
-        assert_eq!(templates(source), ["tile", "scale"]);
+        let examples = templates(source).iter().map(Template::example).collect::<Vec<_>>();
+        assert_eq!(examples, ["tile<256>", "scale<float>"]);
+        let source = "template <typename T, int N, bool EVEN>\n\
+                      __global__ void sum(T *p) { p[threadIdx.y * N] = 0; }";
+        assert_eq!(templates(source)[0].example(), "sum<float, 16, true>");
     }
 }

@@ -1,4 +1,5 @@
-// In the place of header files that are not here: what most kernels need of the C library's.
+// In the place of header files that are not here: what most kernels need of the C library's, and of
+// the host's compiler.
 #ifndef WORKBOOK_LEFT_OUT
 #define WORKBOOK_LEFT_OUT
 typedef signed char int8_t;
@@ -12,6 +13,11 @@ typedef unsigned long long uint64_t;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
+
+// Programs ask for the system that they are compiled for.
+#ifndef __linux__
+#define __linux__ 1
+#endif
 
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)

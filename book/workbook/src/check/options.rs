@@ -23,6 +23,10 @@ pub(crate) struct Options {
     /// 2, 0.5f, n/2 or, with a name for sizes, rows=1000; or the name of a buffer again
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     arg: Vec<String>,
+    /// What a `__constant__` or `__device__` variable of the file holds at first, as of a buffer:
+    /// weights=f32[9]:ramp
+    #[arg(long, value_name = "VARIABLE=VALUE")]
+    symbol: Vec<String>,
     /// A size, such as n=1000003, or several with commas between them; the same name once more
     /// begins another shape, to be tried as well
     #[arg(long, value_name = "NAME=NUMBER")]
@@ -41,8 +45,8 @@ pub(crate) struct Options {
 
 impl From<&Options> for Plan {
     fn from(options: &Options) -> Plan {
-        let Options { kernel, grid, block, shared, arg, set, expect, tolerance, compute } =
+        let Options { kernel, grid, block, shared, arg, symbol, set, expect, tolerance, compute } =
             options.clone();
-        Plan { kernel, grid, block, shared, arg, set, expect, tolerance, compute }
+        Plan { kernel, grid, block, shared, arg, symbol, set, expect, tolerance, compute }
     }
 }

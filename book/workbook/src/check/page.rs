@@ -133,6 +133,9 @@ fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
         write!(html, "<td>{}", column.text(&total))?;
     }
     *html += "</table></div>\n";
+    if let Some(with) = trial.counted_with() {
+        writeln!(html, "<p><small>Counted {}.</small></p>", xml(&with))?;
+    }
     Ok(())
 }
 

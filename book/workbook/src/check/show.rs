@@ -107,7 +107,7 @@ pub(super) fn lines(trial: &Trial) {
         cells: columns.iter().map(|column| vec![column.text(&total)]).collect(),
         code: String::new(),
     });
-    print(&["line"], &columns, rows);
+    print(&["line"], &columns, rows, trial);
 }
 
 /// Whether the results of two kernels agree.
@@ -152,7 +152,7 @@ pub(super) fn beside(one: &Trial, other: &Trial) {
         cells: columns.iter().map(|c| vec![c.text(&a), c.text(&b)]).collect(),
         code: String::new(),
     });
-    print(&["<", ">"], &columns, rows);
+    print(&["<", ">"], &columns, rows, one);
 }
 
 /// A row of counts: of each column one, or one of each kernel.
@@ -162,7 +162,7 @@ struct Row {
     code: String,
 }
 
-fn print(labels: &[&str], columns: &[&Column], rows: Vec<Row>) {
+fn print(labels: &[&str], columns: &[&Column], rows: Vec<Row>, trial: &Trial) {
     let wide = |texts: &mut dyn Iterator<Item = &String>| {
         texts.map(|text| text.chars().count()).max().unwrap_or(0)
     };
@@ -208,7 +208,8 @@ fn print(labels: &[&str], columns: &[&Column], rows: Vec<Row>) {
         (false, true) => "wavefronts; ",
         _ => "",
     };
-    say!("{DIM}{units}×2 is twice what the same bytes need{DIM:#}");
+    let with = trial.counted_with().map(|with| format!("counted {with}; ")).unwrap_or_default();
+    say!("{DIM}{with}{units}×2 is twice what the same bytes need{DIM:#}");
 }
 
 /// All of it, for programs.

@@ -70,7 +70,7 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
             misused!("{why}");
         }
         if !gathered.leave_out(&said) {
-            let mut said = [vec![said], gathered.missing()].concat();
+            let mut said = [gathered.missing(), vec![said]].concat();
             if gathered.has_cudas() && matches!(Compiler::find()?, Compiler::Clang(_)) {
                 said.push(format!("{NVRTCS} Get it with: {}", libraries::NVRTC.install));
             }
@@ -80,23 +80,27 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
     let templates = instance::templates(&subject.source);
     match wanted {
         Some(_) => plan.kernel = instance::name(&ptx).or(plan.kernel.take()),
-        None if !ptx.contains(".entry") && !templates.is_empty() => misused!(
-            "{} has templates of kernels only: say of what, such as --kernel '{}<float>' (it has {})",
-            subject.name,
-            plan.kernel.as_deref().filter(|name| templates.contains(name)).unwrap_or(templates[0]),
-            templates.join(", ")
-        ),
+        None if !ptx.contains(".entry") && !templates.is_empty() => {
+            let named = templates.iter().find(|known| plan.kernel.as_deref() == Some(known.name));
+            misused!(
+                "{} has templates of kernels only: say of what, such as --kernel '{}' (it has {})",
+                subject.name,
+                named.unwrap_or(&templates[0]).example(),
+                templates.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+            )
+        }
         None => {}
     }
     let is_it = |name: &str| {
         plan.kernel.as_deref().is_none_or(|kernel| name == kernel || plain(name) == kernel)
     };
-    if let Some(name) = plan.kernel.as_deref().filter(|name| templates.contains(name))
-        && !entries(&ptx).any(is_it)
-    {
+    let named = templates.iter().find(|known| plan.kernel.as_deref() == Some(known.name));
+    if let Some(named) = named.filter(|_| !entries(&ptx).any(is_it)) {
         misused!(
-            "{} has `{name}` as a template: say of what, such as --kernel '{name}<float>'",
-            subject.name
+            "{} has `{}` as a template: say of what, such as --kernel '{}'",
+            subject.name,
+            named.name,
+            named.example()
         );
     }
     let mut file = subject.name.clone();

@@ -159,6 +159,30 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     let said = json["compared"][0].as_str().unwrap();
     assert!(said.contains("`out` differs in 8 of 9 elements: out[1] is 2 in the first"), "{said}");
 
+    // Both in one report, each with lines of its own.
+    let report = report.display();
+    check(&format!("{scale} {LAUNCH} --set n=9 --compare {thrice} --html {report}")).succeeds();
+    let html = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert_eq!(html.matches("<h1>scale</h1>").count(), 2, "{html}");
+    let compared = format!("<p>Compared: with n = 9: {said}.</p>", said = &said[12..]);
+    for part in
+        ["<tr id=\"0-5\" class=\"counts \">", "<tr id=\"1-5\" class=\"counts \">", &compared]
+    {
+        assert!(html.contains(part), "{part}\n{html}");
+    }
+
+    // The other one's launch is its own, where a comment says so.
+    let wide = SCALE.replace(
+        "if (i < n)\n        out[i] = 2 * in[i];",
+        "for (; i < n; i += 32) out[i] = 2 * in[i];",
+    );
+    let wide = file("wide.cu", &format!("// check: --grid 1 --block 32\n{wide}"));
+    let own = file("own.cu", &format!("// check: {LAUNCH} --set n=1000\n{SCALE}"));
+    let ended = check(&format!("{own} --compare {wide}"));
+    for part in ["grid 4, block 256", "grid 1, block 32\n", "n = 1000: the results are equal"] {
+        assert!(ended.succeeds().contains(part), "{part}\n{ended}");
+    }
+
     // PTX of any compiler, and the other order of blocks.
     let ptx = "kernels/ptx/vector-add.ptx --kernel add --grid 1 --block 64 --arg a=f32[n]:ramp \
                --arg b=f32[n]:zero --arg c=f32[n] --arg n --set n=50";
@@ -167,6 +191,87 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     let order = file("order.cu", "__global__ void last(int *out) { atomicExch(out, blockIdx.x); }");
     let ended = check(&format!("{order} --grid 9 --block 1 --arg out=i32[1]:zero"));
     assert!(ended.succeeds().contains("out[0] depends on the order"), "{ended}");
+}
+
+#[test]
+fn what_is_found_is_said_once_with_what_to_do() {
+    if !has_nvrtc() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.cu");
+    let check = |source: &str, arguments: &str| {
+        std::fs::write(&path, source).unwrap();
+        check(&format!("{} {arguments}", path.display()))
+    };
+    // What it prints, without line breaks, if it ends with this code.
+    let said = |ended: Ended, code: i32| {
+        assert!(ended.code == Some(code) && ended.stderr.is_empty(), "{ended}");
+        ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+
+    // A structure of eight numbers, and a proposal that runs.
+    let strided = "struct P { float x, y, z, mass, v[4]; };\n\
+                   __global__ void push(P *p, float by, int n)\n{\n    \
+                   int i = blockIdx.x * blockDim.x + threadIdx.x;\n    \
+                   if (i < n)\n        p[i].x += by * p[i].v[0];\n}\n";
+    check(strided, "").misuses(&["--arg 'p=f32[n][8]' --arg 1.0 --arg n --set n=1000"]);
+    let launch = "--grid ceil(n/256) --block 256 --arg p=f32[n][8]:ramp --arg 1.0 --arg n";
+    let text = said(check(strided, &format!("{launch} --set n=1000 --set n=999")), 0);
+    for what in ["read as these bytes need: let neighbouring threads read", "written as these"] {
+        assert_eq!(text.matches(&format!("×8.00 as many sectors are {what}")).count(), 1, "{text}");
+        assert_eq!(text.matches(&what[..9]).count(), 1, "{text}");
+    }
+
+    // The same mistake at two sizes is one.
+    let race = strided.replace("if (i < n)", "__shared__ int t; t = i;");
+    let text = said(check(&race, &format!("{launch} --set n=256 --set n=255")), 1);
+    assert_eq!(
+        (text.matches("mistake").count(), text.matches("no n = ").count()),
+        (1, 2),
+        "{text}"
+    );
+
+    let shared = "__global__ void k(int *p) { extern __shared__ int t[]; t[threadIdx.x] = 1; \
+                  *p = t[(int)threadIdx.x - 1]; }";
+    for (bytes, sentence) in [
+        ("", "An `extern` array gets its bytes by --shared, such as --shared 1024"),
+        ("--shared 128", "of shared memory: 4 bytes before the start of the block's 128 bytes"),
+    ] {
+        let text = said(check(shared, &format!("--grid 1 --block 32 --arg p=i32[1] {bytes}")), 1);
+        assert!(text.contains(sentence), "{sentence}\n{text}");
+    }
+
+    // What the host copies to a symbol, and what only its compiler defines.
+    let symbol = "#ifndef __linux__\n#error unknown system\n#endif\n\
+                  __constant__ float weights[3];\n__global__ void k(float *out)\n{\n    \
+                  out[threadIdx.x] = weights[threadIdx.x];\n}\n";
+    let launch = "--grid 1 --block 3 --arg out=f32[3]";
+    let note = "`weights` is `__constant__` and zero";
+    let text = said(check(symbol, launch), 0);
+    assert!(text.contains(note) && text.contains("--symbol weights=f32[3]:ramp"), "{text}");
+    let text = said(check(symbol, &format!("{launch} --symbol weights=f32[3]:0.1")), 0);
+    assert!(text.contains("out = 0.1, 0.1, 0.1 ") && !text.contains(note), "{text}");
+    for (value, why) in [
+        ("weight=f32[3]:1", "did you mean `weights`?"),
+        ("weights=f32[4]:1", "it is given 16 bytes, and has 12"),
+        ("weights=f32[3]", "it takes a fill, such as weights=f32[3]:ramp"),
+        ("weights", "such as weights=f32[9]:ramp"),
+    ] {
+        check(symbol, &format!("{launch} --symbol {value}")).misuses(&["--symbol weight", why]);
+    }
+
+    // Another type than the source's.
+    let launch = LAUNCH.replace("out=f32", "out=i32");
+    let text = said(check(SCALE, &format!("{launch} --set n=9 --set n=10")), 0);
+    let note = "`out` is not of type f32, as `float *out` in the source is";
+    assert!(text.contains(note) && text.contains("counted with n = 10; sectors"), "{text}");
+
+    // A template is proposed with arguments of its kinds.
+    let template = "template <class T, int SIDE, bool IS>\n\
+                    __global__ void tile(T *p) { p[threadIdx.y * SIDE] = IS; }";
+    check(template, "").misuses(&["such as --kernel 'tile<float, 16, true>' (it has tile)"]);
+    check(template, "--kernel tile<3>").misuses(&["it is `template <class T, int SIDE, bool IS>`"]);
 }
 
 #[test]
@@ -235,6 +340,8 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         (format!("{scale} {LAUNCH}"), "--set n=1000"),
         (format!("{scale} {LAUNCH} --set n"), "a name and a number"),
         (format!("{scale} {LAUNCH} --set n=2^90"), "no count"),
+        (format!("{scale} {LAUNCH} --set n=-5"), "--set n=-5: -5 is no count"),
+        (format!("{scale} {LAUNCH} --set m=5"), "error: what is `n`? Give it a number"),
         (format!("{scale} {LAUNCH} --set n=2^28"), "more than 512 MiB with n = 268435456"),
         (
             format!("{scale} --grid n/256 --block 256 {ARGUMENTS} --set n=9"),
@@ -270,6 +377,10 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{ended}");
     }
     for (text, said) in [
+        (
+            "#include <curand_kernel.h>\n__global__ void k(curandState *s) {}",
+            "it does not compile:\n`curand_kernel.h` is CUDA's. Get it with: ",
+        ),
         (
             "#include \"/etc/passwd\"\n__global__ void k() { f(); }",
             "Not found: `/etc/passwd`. Name their folders with --include.",

@@ -43,8 +43,12 @@ pub const HEADERS: &str = pip!("nvidia-cuda-runtime-cu12==12.4.127");
 /// Those that `mma.h` needs besides.
 pub const CRT: &str = pip!("nvidia-cuda-nvcc-cu12==12.4.131");
 
-/// Those of CUDA's C++ library: `cuda/…`, `cub/…`.
-pub const CCCL: &str = pip!("nvidia-cuda-cccl-cu12==12.4.127");
+/// Those of CUDA's C++ library: `cuda/…`, `cub/…`. In 12.4.127 itself files are missing.
+pub const CCCL: &str = pip!("nvidia-cuda-cccl-cu12==12.4.127.post1");
+
+/// Those of random numbers, `curand_kernel.h`, which need [`CCCL`].
+pub const CURAND: &str =
+    pip!("nvidia-curand-cu12==10.3.5.147 nvidia-cuda-cccl-cu12==12.4.127.post1");
 
 /// A clang that makes PTX, in a wheel for all systems.
 pub const CLANG: Library = Library { stem: "clang", install: pip!("ziglang==0.17.1") };

@@ -3,9 +3,25 @@
 //! The list is that of the bindings, all versions together. A function that gets a body in
 //! another module is taken off it.
 
+use std::sync::Once;
+
 use cudarc::driver::sys::CUresult;
 
 use crate::driver::explain;
+
+/// What CUDA's runtime is told, which asks for each function of the driver by its name.
+const RUNTIME: &str = "a program of CUDA's runtime (cudaMalloc, scale<<<…>>>) does not run on the \
+                       emulated GPU; check its kernels one by one: cargo workbook check my.cu";
+
+/// Answers a function that is not here; the runtime asks for many, and is told once.
+fn refuse(name: &str) -> CUresult {
+    static TOLD: Once = Once::new();
+    match name.starts_with("cuGetProcAddress") {
+        true => TOLD.call_once(|| explain(name, RUNTIME)),
+        false => explain(name, "this function is not supported"),
+    }
+    CUresult::CUDA_ERROR_NOT_SUPPORTED
+}
 
 macro_rules! missing {
     ($($name:ident)*) => {$(
@@ -13,8 +29,7 @@ macro_rules! missing {
         /// them where they can be left alone.
         #[unsafe(no_mangle)]
         extern "C" fn $name() -> CUresult {
-            explain(stringify!($name), "this function is not supported");
-            CUresult::CUDA_ERROR_NOT_SUPPORTED
+            refuse(stringify!($name))
         }
     )*};
 }

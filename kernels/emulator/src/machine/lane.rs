@@ -205,15 +205,13 @@ impl Machine<'_> {
         let verb = direction.verb();
         if !self.shared.holds(None, address, bytes) {
             let size = self.shared.bytes.len() as u64;
+            let place =
+                before_start(address).unwrap_or_else(|| past_end(address, bytes as u64, size));
             let beyond = match size {
                 0 => ", and the block has none: the launch asked for no dynamic shared \
                       memory; declare the array with a size"
                     .to_owned(),
-                _ => format!(
-                    ": {} the block's {}",
-                    past_end(address, bytes as u64, size),
-                    in_bytes(size)
-                ),
+                _ => format!(": {place} the block's {}", in_bytes(size)),
             };
             let bytes = in_bytes(bytes as u64);
             let what = format!("{verb} {bytes} at {address:#x} of shared memory{beyond}");
@@ -545,6 +543,15 @@ impl Machine<'_> {
             offset => format!(", {} into {}", in_bytes(offset), buffer.name),
         }
     }
+}
+
+/// Where an address of shared memory is that is below zero, with 32 bits or 64.
+fn before_start(address: u64) -> Option<String> {
+    let address = match u32::try_from(address) {
+        Ok(address) => i64::from(address.cast_signed()),
+        Err(_) => address.cast_signed(),
+    };
+    (address < 0).then(|| format!("{} before the start of", in_bytes(address.unsigned_abs())))
 }
 
 /// Is the other thread of the same warp?
