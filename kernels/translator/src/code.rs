@@ -3,18 +3,11 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use crate::types::{REGISTERS, Scalar, Space, mask, sign_extended};
+use crate::Result;
+use crate::types::{CLASSES, Scalar, Space, Type, mask, sign_extended};
 
 /// A register, by its number.
 pub(crate) type Reg = usize;
-
-/// What has an address with a name: variables of the module, parameters, variables on the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Symbol {
-    Global(usize),
-    Parameter(usize),
-    Local(usize),
-}
 
 /// An operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +17,8 @@ pub(crate) enum Arg {
     /// The bits of a float.
     Float(u32),
     Double(u64),
-    Symbol(Symbol),
+    /// One of a kernel's [symbols](Kernel::symbols).
+    Symbol(usize),
 }
 
 impl Arg {
@@ -57,6 +51,11 @@ impl Part {
             _ => Arg::Number(sign_extended(bits, kind.bits())),
         };
         Self::new(kind, base)
+    }
+
+    /// Zeros of all scalars that a type has.
+    pub(crate) fn zeros(kind: &Type) -> Result<Vec<Self>> {
+        Ok(kind.parts()?.into_iter().map(|(kind, _)| Self::number(kind, 0)).collect())
     }
 
     /// The bits of a constant.
@@ -94,7 +93,6 @@ pub(crate) enum Effect {
 }
 
 /// An instruction.
-#[derive(Clone, Debug)]
 pub(crate) struct Code {
     /// PTX with `$0`, `$1` and so on for the operands.
     pub(crate) text: String,
@@ -124,7 +122,7 @@ impl Code {
     }
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Block {
     pub(crate) code: Vec<Code>,
     /// What may come next: nothing, one block; or the first of two, if the predicate is true.
@@ -134,11 +132,14 @@ pub(crate) struct Block {
     pub(crate) line: u32,
 }
 
-/// A kernel's variables on the stack, and its blocks.
 #[derive(Default)]
 pub(crate) struct Kernel {
-    /// Alignment and size of each.
-    pub(crate) locals: Vec<(u64, u64)>,
+    /// Declarations of parameters, and of variables on the stack.
+    pub(crate) parameters: Vec<String>,
+    pub(crate) locals: Vec<String>,
+    /// What has an address with a name, and to how many bytes it is aligned: the module's variables
+    /// first, in their order.
+    pub(crate) symbols: Vec<(String, u64)>,
     pub(crate) blocks: Vec<Block>,
     /// What each register holds.
     pub(crate) registers: Vec<Scalar>,
@@ -146,85 +147,74 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn register(&mut self, kind: Scalar) -> Arg {
-        self.registers.push(kind.register());
+        self.registers.push(kind);
         Arg::Reg(self.registers.len() - 1)
     }
 
+    pub(crate) fn symbol(&mut self, name: String, align: u64) -> Arg {
+        self.symbols.push((name, align));
+        Arg::Symbol(self.symbols.len() - 1)
+    }
+
     /// Declarations, and the blocks in this order.
-    pub(crate) fn write(&self, order: &[usize], symbol: impl Fn(Symbol) -> String) -> String {
-        let mut out = String::new();
-        for (number, (align, bytes)) in self.locals.iter().enumerate() {
-            let name = symbol(Symbol::Local(number));
-            let _ = writeln!(out, "\t.local .align {align} .b8 {name}[{bytes}];");
-        }
-        let names = self.names(order, &mut out);
-        let name = |arg: &Arg| match arg {
-            // A register that nothing sets: what is in it does not matter.
-            Arg::Reg(reg) => names[*reg].clone().unwrap_or_default(),
+    pub(crate) fn write(&self, order: &[usize]) -> String {
+        let (mut names, mut counts) =
+            (vec![String::new(); self.registers.len()], [1; CLASSES.len()]);
+        let mut name = |arg: &Arg| match arg {
+            Arg::Reg(reg) => {
+                let class = self.registers[*reg].class();
+                if names[*reg].is_empty() {
+                    names[*reg] = format!("{}{}", CLASSES[class].1, counts[class]);
+                    counts[class] += 1;
+                }
+                names[*reg].clone()
+            }
             Arg::Number(number) => number.to_string(),
             Arg::Float(bits) => format!("0f{bits:08X}"),
             Arg::Double(bits) => format!("0d{bits:016X}"),
-            Arg::Symbol(name) => symbol(*name),
+            Arg::Symbol(number) => self.symbols[*number].0.clone(),
         };
-        let (mut written, mut led_to, mut last) = (Vec::new(), HashSet::new(), 0);
-        for (at, block) in order.iter().map(|number| &self.blocks[*number]).enumerate() {
-            let mut lines = Vec::new();
-            for code in &block.code {
-                let args: Vec<_> = code.args.iter().map(name).collect();
-                lines.push((code.line, filled(&code.text, &args)));
-            }
-            let place = |block: usize| order.iter().position(|other| *other == block);
-            let mut jump = |how: &str, to: usize| {
-                led_to.insert(to);
-                lines.push((block.line, format!("{how} $L{to};")));
-            };
-            let mut rest = block.next.first().copied();
-            if let (Some(by), [yes, no]) = (block.by, &block.next[..]) {
-                // To the next block there is no jump; a loop goes round with one.
-                let turned = match (place(*yes), place(*no)) {
-                    (yes, _) if yes == Some(at + 1) => true,
-                    (yes, no) => no != Some(at + 1) && no < yes,
-                };
-                let (not, to, other) = if turned { ("!", no, yes) } else { ("", yes, no) };
-                jump(&format!("@{not}{} bra", name(&Arg::Reg(by))), *to);
-                rest = Some(*other);
-            }
-            if let Some(to) = rest.filter(|to| place(*to) != Some(at + 1)) {
-                jump("bra.uni", to);
-            }
-            written.push(lines);
-        }
-        for (number, lines) in order.iter().zip(written) {
+        let after = |at: usize| order.get(at + 1).copied();
+        let ways =
+            order.iter().enumerate().map(|(at, block)| (after(at), &self.blocks[*block].next));
+        let led_to: HashSet<usize> = ways
+            .flat_map(|(after, next)| next.iter().copied().filter(move |to| Some(*to) != after))
+            .collect();
+        let mut place = vec![0; self.blocks.len()];
+        order.iter().enumerate().for_each(|(at, block)| place[*block] = at);
+        let (mut out, mut last) = (String::new(), 0);
+        for (at, number) in order.iter().enumerate() {
+            let block = &self.blocks[*number];
             if led_to.contains(number) {
                 let _ = writeln!(out, "$L{number}:");
             }
-            for (line, text) in lines {
+            let mut put = |line: u32, text: &str| {
                 if line != 0 && line != last {
                     let _ = writeln!(out, "\t.loc 1 {line} 0");
                     last = line;
                 }
                 let _ = writeln!(out, "\t{text}");
+            };
+            for code in &block.code {
+                let args: Vec<_> = code.args.iter().map(&mut name).collect();
+                put(code.line, &filled(&code.text, &args));
+            }
+            let mut rest = block.next.first();
+            if let (Some(by), [yes, no]) = (block.by, &block.next[..]) {
+                // To the next block there is no jump; a loop goes round with one.
+                let next = after(at);
+                let turned = Some(*yes) == next || Some(*no) != next && place[*no] < place[*yes];
+                let (not, to, other) = if turned { ("!", no, yes) } else { ("", yes, no) };
+                put(block.line, &format!("@{not}{} bra $L{to};", name(&Arg::Reg(by))));
+                rest = Some(other);
+            }
+            if let Some(to) = rest.filter(|to| Some(**to) != after(at)) {
+                put(block.line, &format!("bra.uni $L{to};"));
             }
         }
-        out
-    }
-
-    /// Names for all registers that are set, in this order, and their declarations.
-    fn names(&self, order: &[usize], out: &mut String) -> Vec<Option<String>> {
-        let mut counts = REGISTERS.map(|_| 1);
-        let mut names = vec![None; self.registers.len()];
-        for reg in order.iter().flat_map(|block| &self.blocks[*block].code).flat_map(Code::set) {
-            let place = REGISTERS.iter().position(|(own, ..)| *own == self.registers[reg]);
-            let place = place.unwrap_or_default();
-            names[reg].get_or_insert_with(|| {
-                counts[place] += 1;
-                format!("{}{}", REGISTERS[place].2, counts[place] - 1)
-            });
-        }
-        for (count, (_, ptx, prefix)) in counts.iter().zip(REGISTERS).filter(|(n, _)| **n > 1) {
-            let _ = writeln!(out, "\t.reg .{ptx} {prefix}<{count}>;");
-        }
-        names
+        let used = counts.iter().zip(CLASSES).filter(|(count, _)| **count > 1);
+        let registers = used.map(|(n, (ptx, prefix))| format!("\t.reg .{ptx} {prefix}<{n}>;\n"));
+        self.locals.concat() + &registers.collect::<String>() + &out
     }
 }
 

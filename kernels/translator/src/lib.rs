@@ -66,5 +66,5 @@ impl std::error::Error for Error {}
 
 /// PTX of a module of LLVM IR, with the same bytes for the same IR.
 pub fn translate(ir: &str) -> Result<String> {
-    module::write(&read::Names::new(ir)?.module()?)
+    module::write(&read::module(ir)?)
 }

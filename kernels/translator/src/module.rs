@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::code::Symbol;
 use crate::graph::Graph;
-use crate::ir::{Function, Global, Module, Typed, Value};
-use crate::types::{Space, Type};
+use crate::ir::{Function, Global, Module};
 use crate::{Error, Result, lower, tidy};
 
 /// What the driver has: for `printf` and `assert`.
@@ -48,23 +46,17 @@ pub(crate) fn write(module: &Module<'_>) -> Result<String> {
 
 /// A variable's declaration, with what it begins with.
 fn variable(global: &Global<'_>) -> Result<String> {
-    let Global { name, space, external, align, value: Typed { kind, value } } = global;
-    let head = format!(
-        "{}{} .align {align} .b8 {}",
-        if *external { ".extern " } else { "" },
-        space.suffix(),
-        name_of(name)
-    );
+    let Global { space, external, align, kind, value, .. } = global;
+    let (head, space) = (if *external { ".extern " } else { "" }, space.suffix());
+    let head = format!("{head}{space} .align {align} .b8 {}", global.symbol());
     let bytes = kind.size();
-    let mut image = vec![0; if let Value::Parts(_) = value { bytes as usize } else { 0 }];
-    if let Value::Parts(parts) = value {
-        for (part, (kind, at)) in parts.iter().zip(kind.parts()?) {
-            let bits = part.bits();
-            let bits =
-                bits.ok_or_else(|| Error::unknown("a variable that begins with an address"))?;
-            let size = kind.size() as usize;
-            image[at as usize..][..size].copy_from_slice(&bits.to_le_bytes()[..size]);
-        }
+    let is_set = !value.is_empty();
+    let mut image = vec![0; if is_set { bytes as usize } else { 0 }];
+    for (part, (kind, at)) in value.iter().zip(if is_set { kind.parts()? } else { Vec::new() }) {
+        let bits = part.bits();
+        let bits = bits.ok_or_else(|| Error::unknown("a variable that begins with an address"))?;
+        let size = kind.size() as usize;
+        image[at as usize..][..size].copy_from_slice(&bits.to_le_bytes()[..size]);
     }
     let all: Vec<String> = image.iter().map(u8::to_string).collect();
     Ok(match image.iter().any(|byte| *byte != 0) {
@@ -76,39 +68,17 @@ fn variable(global: &Global<'_>) -> Result<String> {
 
 fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<String> {
     let mut kernel = lower::kernel(module, function)?;
-    tidy::drop_unused(&mut kernel);
     tidy::coalesce(&mut kernel);
     tidy::skip_empty(&mut kernel);
     let ways = kernel.blocks.iter().map(|block| block.next.clone()).collect();
-    let order = Graph::new(ways).in_pieces();
-    let symbol = |symbol| match symbol {
-        Symbol::Global(number) => name_of(module.globals[number].name),
-        Symbol::Parameter(number) => format!("{}_param_{number}", function.name),
-        Symbol::Local(number) => format!("{}_local_{number}", function.name),
-    };
-    let mut parameters = Vec::new();
-    for (number, parameter) in function.parameters.iter().enumerate() {
-        let name = symbol(Symbol::Parameter(number));
-        parameters.push(match (parameter.space, &parameter.kind) {
-            (Space::Parameter, kind) => {
-                format!("\t.param .align {} .b8 {name}[{}]", kind.align(), kind.size())
-            }
-            (_, Type::Scalar(kind)) => format!("\t.param .{} {name}", kind.in_memory()?),
-            (_, kind) => return Err(Error::unknown(format!("a parameter of type {kind:?}"))),
-        });
-    }
-    let mut out = format!("\n.visible .entry {}(\n{}\n)\n", function.name, parameters.join(",\n"));
+    let code = kernel.write(&Graph::new(ways).in_pieces());
+    let (name, parameters) = (function.name, kernel.parameters.join(",\n"));
+    let mut out = format!("\n.visible .entry {name}(\n{parameters}\n)\n");
     for (attribute, directive) in [("nvvm.maxntid", ".maxntid"), ("nvvm.minctasm", ".minnctapersm")]
     {
         if let Some(value) = function.attributes.get(attribute) {
             let _ = writeln!(out, "{directive} {}", value.replace(',', ", "));
         }
     }
-    let code = kernel.write(&order, symbol);
     Ok(out + "{\n" + &code + "}\n")
-}
-
-/// A name that PTX has room for: of texts it is `$str1`.
-fn name_of(name: &str) -> String {
-    name.replace('.', "$")
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Function, Global, Instruction, Module, Parameter, Typed, Value};
-use crate::types::Space;
+use crate::code::{Arg, Part};
+use crate::ir::{Function, Global, Id, Instruction, Module, Origin};
+use crate::types::{Scalar, Space};
 use crate::{Error, Result};
 use cursor::Cursor;
 use lines::Lines;
@@ -15,145 +16,141 @@ mod lines;
 pub(crate) use cursor::unescaped;
 
 /// What stands in a module outside of functions and is needed inside.
-pub(crate) struct Names<'t> {
-    text: &'t str,
+#[derive(Default)]
+struct Names<'t> {
     source: &'t str,
     types: HashMap<&'t str, &'t str>,
-    /// Number and address space.
-    globals: HashMap<&'t str, (usize, Space)>,
+    /// Addresses of variables.
+    globals: HashMap<&'t str, Part>,
     attributes: HashMap<&'t str, &'t str>,
     lines: Lines<'t>,
 }
 
-impl<'t> Names<'t> {
-    pub(crate) fn new(text: &'t str) -> Result<Self> {
-        let source = text.lines().find_map(|line| line.strip_prefix("source_filename = "));
-        let source = source.ok_or_else(|| Error::new("this is no LLVM IR: it names no source"))?;
-        let (types, globals, attributes) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let (source, lines) = (source.trim_matches('"'), Lines::new(text));
-        let mut names = Self { text, source, types, globals, attributes, lines };
-        let lines = text.lines().filter(|line| !line.starts_with([' ', '!']));
-        for (name, definition) in lines.filter_map(|line| line.split_once(" = ")) {
-            if let Some(kind) = definition.strip_prefix("type ") {
-                names.types.insert(name[1..].trim_matches('"'), kind);
-            } else if let Some(group) = name.strip_prefix("attributes ") {
-                names.attributes.insert(group, definition);
-            } else if let Some(name) = name.strip_prefix('@') {
-                let space = definition.split_once("addrspace(").map(|(_, rest)| rest);
-                let space = space.and_then(|rest| rest.split_once(')')?.0.parse().ok());
-                // Those of no space, such as texts, lie in device memory.
-                let space = Space::numbered(space.unwrap_or(0).max(1))?;
-                names.globals.insert(name.trim_matches('"'), (names.globals.len(), space));
-            }
-        }
-        Ok(names)
-    }
-
-    pub(crate) fn module(&'t self) -> Result<Module<'t>> {
-        let globals = self.text.lines().filter(|line| line.starts_with('@'));
-        let globals = globals.map(|line| self.global(line)).collect::<Result<_>>()?;
-        // Functions that are no kernels have been inlined.
-        let functions = self.text.split("\ndefine ").skip(1).filter_map(|definition| {
-            let (head, body) = definition.split_once('\n')?;
-            let body = body.split("\n}").next()?;
-            head.contains(" ptx_kernel ").then(|| self.function(head, body))
-        });
-        Ok(Module { source: self.source, globals, functions: functions.collect::<Result<_>>()? })
-    }
-
-    fn global(&'t self, line: &'t str) -> Result<Global<'t>> {
-        let (name, definition) = line[1..].split_once(" = ").unwrap_or_default();
-        let name = name.trim_matches('"');
-        let (_, space) = self.globals.get(name).copied().unwrap_or((0, Space::Global));
-        let (head, rest) = definition
-            .split_once("global ")
-            .or_else(|| definition.split_once("constant "))
-            .ok_or_else(|| Error::unknown(format!("globals: {definition}")))?;
-        let external = head.starts_with("external ");
-        let mut cursor = Cursor::new(rest, self);
-        let kind = cursor.kind()?;
-        let align = rest.rsplit_once(", align ").and_then(|(_, align)| align.split(',').next());
-        let align = align.and_then(|align| align.parse().ok()).unwrap_or_else(|| kind.align());
-        let value = if external || name.starts_with("llvm.") {
-            Typed { kind, value: Value::Undefined }
-        } else {
-            cursor.value(kind).map_err(|error| {
+pub(crate) fn module(text: &str) -> Result<Module<'_>> {
+    let source = text.lines().find_map(|line| line.strip_prefix("source_filename = "));
+    let source = source.ok_or_else(|| Error::new("this is no LLVM IR: it names no source"))?;
+    let source = source.trim_matches('"');
+    let (mut names, mut globals) = (Names { source, ..Names::default() }, Vec::new());
+    for line in text.lines().filter(|line| !line.starts_with(' ')) {
+        let Some((name, definition)) = line.split_once(" = ") else { continue };
+        if let Some(kind) = definition.strip_prefix("type ") {
+            names.types.insert(name[1..].trim_matches('"'), kind);
+        } else if let Some(group) = name.strip_prefix("attributes ") {
+            names.attributes.insert(group, definition);
+        } else if name.starts_with('!') {
+            names.lines.0.insert(name, definition);
+        } else if let Some(name) = name.strip_prefix('@') {
+            let name = name.trim_matches('"');
+            let global = global(&names, name, definition).map_err(|error| {
                 Error::new(format!("{} (in the value of the variable {name})", error.what))
-            })?
-        };
-        Ok(Global { name, space, external, align, value })
+            })?;
+            let address = Arg::Symbol(globals.len());
+            names.globals.insert(name, Part::new(Scalar::Pointer(global.space), address));
+            globals.push(global);
+        }
     }
+    // Functions that are no kernels have been inlined.
+    let functions = text.split("\ndefine ").skip(1).filter_map(|definition| {
+        let (head, body) = definition.split_once('\n')?;
+        let body = body.split("\n}").next()?;
+        head.contains(" ptx_kernel ").then(|| function(&names, head, body))
+    });
+    Ok(Module { source, functions: functions.collect::<Result<_>>()?, globals })
+}
 
-    fn function(&'t self, head: &'t str, body: &'t str) -> Result<Function<'t>> {
-        let (_, rest) = head.split_once(" @").unwrap_or_default();
-        let mut cursor = Cursor::new(rest, self);
-        let (name, mut parameters) = (cursor.name(), Vec::new());
-        cursor.expect("(")?;
-        while !cursor.take(")") {
-            let mut kind = cursor.kind()?;
-            let attributes = cursor.attributes();
-            let by_value = attributes.split_once("byval(").map(|(_, kind)| kind);
-            if let Some(text) = by_value {
-                kind = Cursor::new(text, self).kind()?;
-            }
-            let space = match attributes.contains("noalias") && attributes.contains("readonly") {
-                _ if by_value.is_some() => Space::Parameter,
-                true => Space::ReadOnly,
-                false => Space::Global,
-            };
-            let name = cursor.local().ok_or_else(|| cursor.wrong("a parameter's name"))?;
-            cursor.id(name);
-            parameters.push(Parameter { kind, space });
-            cursor.take(",");
-        }
-        let group = cursor.rest().split(' ').find(|word| word.starts_with('#'));
-        let group = group.and_then(|group| self.attributes.get(group)).unwrap_or(&"");
-        let parts: Vec<_> = group.split('"').collect();
-        let pairs = parts.windows(3).filter(|parts| parts[1] == "=");
-        let attributes = pairs.map(|pair| (pair[0], pair[2])).collect();
-        let blocks = self.blocks(&mut cursor, body)?;
-        Ok(Function { name, attributes, parameters, blocks, values: cursor.values.len() })
-    }
+fn global<'t>(names: &Names<'t>, name: &'t str, definition: &'t str) -> Result<Global<'t>> {
+    let (head, rest) = definition
+        .split_once("global ")
+        .or_else(|| definition.split_once("constant "))
+        .ok_or_else(|| Error::unknown(definition))?;
+    let space = head.split_once("addrspace(").and_then(|(_, rest)| rest.split_once(')'));
+    let space = space.and_then(|(number, _)| number.parse().ok()).unwrap_or(0);
+    let external = head.starts_with("external ");
+    let mut cursor = Cursor::new(rest, names);
+    let kind = cursor.kind()?;
+    let is_unknown = external || name.starts_with("llvm.") || cursor.take("zeroinitializer");
+    let value = match if is_unknown { Origin::Undefined } else { cursor.constant(&kind)? } {
+        Origin::Constant(parts) => parts,
+        Origin::Undefined => Vec::new(),
+        _ => return Err(Error::unknown("an address within a constant")),
+    };
+    let align = rest.rsplit_once(", align ").and_then(|(_, align)| align.split(',').next());
+    let align = align.and_then(|align| align.parse().ok()).unwrap_or_else(|| kind.align());
+    // Those of no space, such as texts, lie in device memory.
+    let space = Space::numbered(space.max(1))?;
+    Ok(Global { name, space, external, align, kind, value })
+}
 
-    fn blocks(
-        &'t self,
-        cursor: &mut Cursor<'t>,
-        body: &'t str,
-    ) -> Result<Vec<Vec<Instruction<'t>>>> {
-        let label = |line: &str| {
-            let is_label = !line.is_empty() && !line.starts_with([' ', ';']);
-            let label = || line.split(':').next().unwrap_or_default();
-            is_label.then(|| label().trim_matches('"').to_owned())
+fn function<'t>(names: &Names<'t>, head: &'t str, body: &'t str) -> Result<Function<'t>> {
+    let (_, rest) = head.split_once(" @").unwrap_or_default();
+    let mut cursor = Cursor::new(rest, names);
+    let name = cursor.name();
+    cursor.expect("(")?;
+    while !cursor.take(")") {
+        let mut kind = cursor.kind()?;
+        let flags = cursor.flags();
+        let mut space = match flags.contains(&"noalias") && flags.contains(&"readonly") {
+            true => Space::ReadOnly,
+            false => Space::Global,
         };
-        if label(body).is_none() {
-            // The first block has the number after those of the parameters.
-            cursor.blocks.insert(cursor.values.len().to_string(), 0);
+        if let Some(text) = flags.iter().find_map(|flag| flag.strip_prefix("byval(")) {
+            (kind, space) = (Cursor::new(text, names).kind()?, Space::Parameter);
         }
-        for label in body.lines().filter_map(label) {
-            let number = cursor.blocks.len();
-            cursor.blocks.insert(label, number);
-        }
-        let (mut blocks, mut current, mut rest) = (Vec::new(), 0, body);
-        blocks.resize_with(cursor.blocks.len(), Vec::new);
-        while !rest.is_empty() {
-            let end = |text: &str| text.find('\n').unwrap_or(text.len());
-            let mut length = end(rest);
-            if rest[..length].ends_with('[') {
-                // The cases of a switch have lines of their own.
-                let cases = rest.find(']').unwrap_or(length);
-                length = cases + end(&rest[cases..]);
-            }
-            let text = rest[..length].trim();
-            if let Some(label) = label(&rest[..length]) {
-                current = cursor.blocks[&label];
-            } else if !text.is_empty() && !text.starts_with([';', '#']) {
-                let line = self.lines.of(text, self.source).unwrap_or(0);
-                cursor.rest = text;
-                let read = cursor.next().map_err(|error| error.at(line))?;
-                blocks[current].extend(read.map(|read| Instruction { line, ..read }));
-            }
-            rest = rest[length..].strip_prefix('\n').unwrap_or_default();
-        }
-        Ok(blocks)
+        let name = cursor.local().ok_or_else(|| cursor.wrong("a parameter's name"))?;
+        let id = cursor.id(name);
+        cursor.values[id].origin = Origin::Given(space, kind);
+        cursor.take(",");
     }
+    let group = cursor.rest().split(' ').find(|word| word.starts_with('#'));
+    let group = group.and_then(|group| names.attributes.get(group)).unwrap_or(&"");
+    let parts: Vec<_> = group.split('"').collect();
+    let pairs = parts.windows(3).filter(|parts| parts[1] == "=");
+    let attributes = pairs.map(|pair| (pair[0], pair[2])).collect();
+    let blocks = blocks(names, &mut cursor, body)?;
+    Ok(Function { name, attributes, values: cursor.values, blocks })
+}
+
+/// The instructions of each block, in the order of the text.
+fn blocks<'t>(
+    names: &Names<'t>,
+    cursor: &mut Cursor<'_, 't>,
+    body: &'t str,
+) -> Result<Vec<Vec<Id>>> {
+    let label = |line: &'t str| {
+        let is_label = !line.is_empty() && !line.starts_with([' ', ';']);
+        is_label.then(|| line.split(':').next().unwrap_or_default().trim_matches('"'))
+    };
+    if label(body).is_none() {
+        // The first block has the number after those of the parameters.
+        cursor.blocks.insert(cursor.values.len().to_string(), 0);
+    }
+    for label in body.lines().filter_map(label) {
+        let number = cursor.blocks.len();
+        cursor.blocks.insert(label.to_owned(), number);
+    }
+    let (mut blocks, mut current, mut rest) = (vec![Vec::new(); cursor.blocks.len()], 0, body);
+    while let Some(first) = rest.lines().next() {
+        // The cases of a switch have lines of their own.
+        let cases = if first.ends_with('[') { rest.find(']').unwrap_or(0) } else { 0 };
+        let end = rest[cases..].find('\n').map_or(rest.len(), |end| cases + end);
+        let text = rest[..end].trim();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        if let Some(label) = label(first) {
+            current = cursor.blocks[label];
+        } else if !text.is_empty() && !text.starts_with([';', '#']) {
+            cursor.rest = text;
+            let line = names.lines.of(text, names.source).unwrap_or(0);
+            let (name, read) = cursor.instruction().map_err(|error| error.at(line))?;
+            if !read.op.is_empty() {
+                let read = Instruction { line, block: Some(current), ..read };
+                let id = match name {
+                    Some(name) => cursor.id(name),
+                    None => cursor.add(Origin::Unknown),
+                };
+                cursor.values[id].origin = Origin::Computed(read.into());
+                blocks[current].push(id);
+            }
+        }
+    }
+    Ok(blocks)
 }

@@ -1,31 +1,12 @@
 //! What is left to do when all instructions are chosen: those that nobody needs go, and so do
 //! moves and blocks with nothing in them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use crate::code::{Arg, Block, Code, Effect, Kernel, Reg};
 
-/// Drops instructions whose results nobody reads.
-pub(crate) fn drop_unused(kernel: &mut Kernel) {
-    loop {
-        let used = kernel
-            .blocks
-            .iter()
-            .flat_map(|block| block.code.iter().flat_map(Code::used).chain(block.by));
-        let used: HashSet<Reg> = used.collect();
-        let mut dropped = false;
-        for block in &mut kernel.blocks {
-            let before = block.code.len();
-            block.code.retain(|code| {
-                code.effect == Effect::Acts || code.set().any(|reg| used.contains(&reg))
-            });
-            dropped |= block.code.len() < before;
-        }
-        if !dropped {
-            return;
-        }
-    }
-}
+/// Registers whose values are needed later.
+type Live = BTreeSet<Reg>;
 
 /// Leads around blocks that do nothing but jump.
 pub(crate) fn skip_empty(kernel: &mut Kernel) {
@@ -47,32 +28,32 @@ pub(crate) fn skip_empty(kernel: &mut Kernel) {
     }
 }
 
-/// Makes one register of those that moves connect, if no value is in the other while it is needed,
-/// and drops these moves.
+/// Drops what nobody needs. Then makes one register of those that moves connect, if no value is in
+/// the other while it is needed, and drops these moves.
 pub(crate) fn coalesce(kernel: &mut Kernel) {
     let code = kernel.blocks.iter().flat_map(|block| &block.code);
     let moves: Vec<(Reg, Reg)> = code.filter_map(Code::ends).collect();
     let mut conflicts = conflicts(kernel, &moves);
-    let mut one: HashMap<Reg, Reg> = HashMap::new();
-    let root = |one: &HashMap<Reg, Reg>, mut reg: Reg| {
-        while let Some(next) = one.get(&reg) {
-            reg = *next;
+    // Each register, or one that it has become.
+    let mut one: Vec<Reg> = (0..kernel.registers.len()).collect();
+    let root = |one: &[Reg], mut reg: Reg| {
+        while one[reg] != reg {
+            reg = one[reg];
         }
         reg
     };
     for (to, from) in moves {
         let (to, from) = (root(&one, to), root(&one, from));
-        if to == from || conflicts.get(&to).is_some_and(|with| with.contains(&from)) {
+        if to == from || conflicts[to].contains(&from) {
             continue;
         }
-        one.insert(from, to);
-        let with = conflicts.remove(&from).unwrap_or_default();
+        one[from] = to;
+        let with = std::mem::take(&mut conflicts[from]);
         for other in &with {
-            let others = conflicts.entry(*other).or_default();
-            others.remove(&from);
-            others.insert(to);
+            conflicts[*other].remove(&from);
+            conflicts[*other].insert(to);
         }
-        conflicts.entry(to).or_default().extend(with);
+        conflicts[to].extend(with);
     }
     for block in &mut kernel.blocks {
         for arg in block.code.iter_mut().flat_map(|code| &mut code.args) {
@@ -85,39 +66,56 @@ pub(crate) fn coalesce(kernel: &mut Kernel) {
     }
 }
 
-/// For each register in a move, those in others that hold something else at the same time.
-fn conflicts(kernel: &Kernel, moves: &[(Reg, Reg)]) -> HashMap<Reg, HashSet<Reg>> {
-    let moved: HashSet<Reg> = moves.iter().flat_map(|(to, from)| [*to, *from]).collect();
-    let mut conflicts: HashMap<Reg, HashSet<Reg>> = HashMap::new();
-    // For each block, which of them are needed when it begins.
-    let mut needed = vec![HashSet::new(); kernel.blocks.len()];
+/// Drops what nobody needs. For each register in a move, those in others that hold something else
+/// at the same time.
+fn conflicts(kernel: &mut Kernel, moves: &[(Reg, Reg)]) -> Vec<Live> {
+    // For each block, what is needed when it begins.
+    let mut needed = vec![Live::new(); kernel.blocks.len()];
     let mut is_known = false;
-    loop {
-        let earlier = needed.clone();
+    while !is_known {
+        is_known = true;
         for (number, block) in kernel.blocks.iter().enumerate().rev() {
-            let later = block.next.iter().flat_map(|next| &needed[*next]).copied();
-            let mut live: HashSet<Reg> = later.chain(block.by).collect();
-            for code in block.code.iter().rev() {
-                let same = code.ends().map(|(_, from)| from);
-                for reg in code.set().filter(|reg| is_known && moved.contains(reg)) {
-                    // What is set at once differs, too.
-                    let others = live.iter().copied().chain(code.set());
-                    let others = others.filter(|other| *other != reg && Some(*other) != same);
-                    for other in others.filter(|other| moved.contains(other)) {
-                        conflicts.entry(reg).or_default().insert(other);
-                        conflicts.entry(other).or_default().insert(reg);
-                    }
-                }
-                code.set().for_each(|reg| {
-                    live.remove(&reg);
-                });
-                live.extend(code.used().filter(|reg| moved.contains(reg)));
-            }
+            let live = backwards(block, &needed, |_, _| {});
+            is_known &= live.len() == needed[number].len();
             needed[number] = live;
         }
-        if is_known {
-            return conflicts;
-        }
-        is_known = needed == earlier;
     }
+    let mut moved = vec![false; kernel.registers.len()];
+    moves.iter().for_each(|(to, from)| (moved[*to], moved[*from]) = (true, true));
+    let mut conflicts = vec![Live::new(); kernel.registers.len()];
+    for block in &mut kernel.blocks {
+        let mut kept = vec![false; block.code.len()];
+        backwards(block, &needed, |at, live| {
+            kept[at] = true;
+            let code = &block.code[at];
+            let same = code.ends().map(|(_, from)| from);
+            for reg in code.set().filter(|reg| moved[*reg]) {
+                // What is set at once differs, too.
+                let others = live.iter().copied().chain(code.set());
+                let others = others.filter(|other| *other != reg && Some(*other) != same);
+                for other in others.filter(|other| moved[*other]) {
+                    conflicts[reg].insert(other);
+                    conflicts[other].insert(reg);
+                }
+            }
+        });
+        let mut kept = kept.into_iter();
+        block.code.retain(|_| kept.next() == Some(true));
+    }
+    conflicts
+}
+
+/// Goes backwards through the instructions of a block that are needed, each with what is needed
+/// after it; returns what is needed before all.
+fn backwards(block: &Block, needed: &[Live], mut visit: impl FnMut(usize, &Live)) -> Live {
+    let later = block.next.iter().flat_map(|next| &needed[*next]).copied();
+    let mut live: Live = later.chain(block.by).collect();
+    for (at, code) in block.code.iter().enumerate().rev() {
+        if code.effect == Effect::Acts || code.set().any(|reg| live.contains(&reg)) {
+            visit(at, &live);
+            code.set().for_each(|reg| _ = live.remove(&reg));
+            live.extend(code.used());
+        }
+    }
+    live
 }

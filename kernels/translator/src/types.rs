@@ -23,11 +23,15 @@ pub(crate) enum Space {
 impl Space {
     /// By LLVM's number for NVPTX.
     pub(crate) fn numbered(number: u32) -> Result<Self> {
-        use Space::{Constant, Generic, Global, Local, Parameter, Shared};
-        let all =
-            [(0, Generic), (1, Global), (3, Shared), (4, Constant), (5, Local), (101, Parameter)];
-        let found = all.into_iter().find(|(own, _)| *own == number);
-        Ok(found.ok_or_else(|| Error::unknown(format!("the address space {number}")))?.1)
+        Ok(match number {
+            0 => Self::Generic,
+            1 => Self::Global,
+            3 => Self::Shared,
+            4 => Self::Constant,
+            5 => Self::Local,
+            101 => Self::Parameter,
+            _ => return Err(Error::unknown(format!("the address space {number}"))),
+        })
     }
 
     /// As a part of an instruction's name.
@@ -36,15 +40,9 @@ impl Space {
     }
 }
 
-/// Registers: what they hold, their type in PTX, and what their names begin with.
-pub(crate) const REGISTERS: [(Scalar, &str, &str); 6] = [
-    (Scalar::BOOL, "pred", "%p"),
-    (Scalar::Short, "b16", "%rs"),
-    (Scalar::WORD, "b32", "%r"),
-    (Scalar::LONG, "b64", "%rd"),
-    (Scalar::Float, "f32", "%f"),
-    (Scalar::Double, "f64", "%fd"),
-];
+/// Classes of registers: their type in PTX, and what their names begin with.
+pub(crate) const CLASSES: [(&str, &str); 6] =
+    [("pred", "%p"), ("b16", "%rs"), ("b32", "%r"), ("b64", "%rd"), ("f32", "%f"), ("f64", "%fd")];
 
 /// A type of values that have a register each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +60,22 @@ impl Scalar {
     pub(crate) const WORD: Self = Self::Int(32);
     pub(crate) const LONG: Self = Self::Int(64);
 
-    /// What its register holds. The upper bits of an integer with fewer may be anything.
-    pub(crate) fn register(self) -> Self {
+    /// The place of its register's class in [`CLASSES`]. The upper bits of an integer that has
+    /// fewer may be anything.
+    pub(crate) fn class(self) -> usize {
         match self {
-            Self::Int(2..=32) => Self::WORD,
-            Self::Int(33..) | Self::Pointer(_) => Self::LONG,
-            _ => self,
+            Self::BOOL => 0,
+            Self::Short => 1,
+            Self::Int(..=32) => 2,
+            Self::Int(_) | Self::Pointer(_) => 3,
+            Self::Float => 4,
+            Self::Double => 5,
         }
+    }
+
+    /// The type of its register in PTX.
+    pub(crate) fn ptx(self) -> &'static str {
+        CLASSES[self.class()].0
     }
 
     pub(crate) fn is_float(self) -> bool {
@@ -91,12 +98,6 @@ impl Scalar {
 
     pub(crate) fn size(self) -> u64 {
         u64::from(self.bits().div_ceil(8)).next_power_of_two()
-    }
-
-    /// The type of its register in PTX.
-    pub(crate) fn ptx(self) -> &'static str {
-        let found = REGISTERS.iter().find(|(own, ..)| *own == self.register());
-        found.map_or("", |(_, ptx, _)| ptx)
     }
 
     /// The type of an access to memory, and of a parameter.
@@ -174,10 +175,10 @@ impl Type {
             Self::Scalar(kind) => kind.size(),
             Self::Array(length, of) => length.saturating_mul(of.size()),
             Self::Vector(length, of) => (length * of.size()).next_power_of_two(),
-            Self::Struct(packed, fields) => {
+            Self::Struct(_, fields) => {
                 let last = self.field(fields.len() as i64 - 1);
                 let end = last.map_or(0, |(field, at)| at as u64 + field.size());
-                if *packed { end } else { end.next_multiple_of(self.align()) }
+                end.next_multiple_of(self.align())
             }
         }
     }

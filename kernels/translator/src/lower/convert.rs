@@ -1,12 +1,43 @@
 //! Conversions from one type to another.
 
 use crate::code::{Arg, Part};
-use crate::ir::{Instruction, Op};
+use crate::ir::Instruction;
 use crate::lower::Lower;
-use crate::types::{Scalar, Space, Type, sign_extended};
+use crate::types::{Scalar, Space, sign_extended};
 use crate::{Error, Result};
 
-impl<'m> Lower<'m> {
+impl Lower<'_> {
+    pub(super) fn convert(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+        let operand = instruction.operands::<1>()?;
+        let targets = instruction.of.parts()?;
+        let is_generic = self.function.values[operand[0]].kind == Scalar::Pointer(Space::Generic);
+        self.each(&operand, |lower, at, parts| {
+            let (to, _) = *targets.get(at).ok_or_else(|| Error::unknown("such a conversion"))?;
+            let part = parts[0];
+            match (instruction.op, to) {
+                // Of a generic pointer the space is known, whatever it is called.
+                ("addrspacecast", Scalar::Pointer(Space::Generic)) => Ok(part),
+                ("addrspacecast", Scalar::Pointer(space)) => lower.in_space(part, space),
+                ("ptrtoint", _) => {
+                    let space = if is_generic { Space::Generic } else { part.space() };
+                    let long = lower.address_in(part, space)?;
+                    lower.truncated(long, to)
+                }
+                ("inttoptr", _) => {
+                    let long = lower.extended(part, Scalar::LONG, false)?;
+                    Ok(Part { kind: to, ..lower.in_register(long)? })
+                }
+                ("trunc", _) => lower.truncated(part, to),
+                (op @ ("zext" | "uitofp" | "sext" | "sitofp"), _)
+                    if part.kind == Scalar::BOOL || op.ends_with("ext") =>
+                {
+                    lower.extended(part, to, op.starts_with('s'))
+                }
+                (op, _) => lower.by_table(op, to, parts),
+            }
+        })
+    }
+
     /// An integer whose unused upper bits in its register are zeros, or the sign.
     pub(super) fn widened(&mut self, part: Part, signed: bool) -> Result<Part> {
         let (bits, width) = (part.kind.bits(), part.kind.width());
@@ -45,82 +76,34 @@ impl<'m> Lower<'m> {
         if is_same { Ok(Part { kind: to, ..part }) } else { self.pure(to, "cvt.u32.u64", &[part]) }
     }
 
-    pub(super) fn convert(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
-        let [operand] = instruction.operands()?;
-        if instruction.op == Op::BitCast {
-            let parts = self.parts(operand)?;
-            return self.bits_as(&parts, &instruction.of);
+    /// An integer as one with more bits; a truth value also as a float.
+    pub(super) fn extended(&mut self, part: Part, to: Scalar, signed: bool) -> Result<Part> {
+        if part.kind == Scalar::BOOL {
+            let (one, text) = if signed { (-1, "selp.b") } else { (1, "selp.u") };
+            let (bits, text) = match to {
+                Scalar::Float => ((one as f32).to_bits().into(), "selp.f"),
+                Scalar::Double => (f64::from(one).to_bits(), "selp.f"),
+                _ => (i64::from(one) as u64, text),
+            };
+            let choice = [Part::number(to, bits), Part::number(to, 0), part];
+            let result = self.pure(to, &format!("{text}{}", to.width()), &choice)?;
+            if !signed {
+                self.short.insert(result.base, 1);
+            }
+            return Ok(result);
         }
-        let targets = instruction.of.parts()?;
-        self.each([operand], |lower, at, parts| {
-            let (to, _) = *targets.get(at).ok_or_else(|| Error::unknown("such a conversion"))?;
-            match (instruction.op, to) {
-                // Of a generic pointer the space is known, whatever it is called.
-                (Op::AddrSpaceCast, Scalar::Pointer(Space::Generic)) => lower.place(parts[0]),
-                (Op::AddrSpaceCast, Scalar::Pointer(space)) => lower.in_space(parts[0], space),
-                (Op::PtrToInt, _) => {
-                    let place = lower.place(parts[0])?;
-                    let is_generic = operand.kind == Scalar::Pointer(Space::Generic);
-                    let place =
-                        if is_generic { lower.in_space(place, Space::Generic)? } else { place };
-                    let long = lower.address(place)?;
-                    lower.truncated(long, to)
-                }
-                (Op::IntToPtr, _) => {
-                    let long = lower.converted(Op::ZExt, parts[0], Scalar::LONG)?;
-                    Ok(Part { kind: to, ..lower.in_register(long)? })
-                }
-                (op, _) => lower.converted(op, parts[0], to),
-            }
-        })
-    }
-
-    pub(super) fn converted(&mut self, op: Op, part: Part, to: Scalar) -> Result<Part> {
-        let signed = matches!(op, Op::SExt | Op::SIToFP | Op::FPToSI);
-        let sign = if signed { 's' } else { 'u' };
-        let (kind, from_width, width) = (part.kind, part.kind.width(), to.width());
-        match op {
-            _ if kind == to => Ok(part),
-            Op::Trunc => self.truncated(part, to),
-            Op::FPTrunc => self.pure(to, "cvt.rn.f32.f64", &[part]),
-            Op::FPExt => self.pure(to, "cvt.f64.f32", &[part]),
-            Op::FPToUI | Op::FPToSI => {
-                self.pure(to, &format!("cvt.rzi.{sign}{width}.{}", kind.ptx()), &[part])
-            }
-            _ if kind == Scalar::BOOL => {
-                let one = if signed { -1.0 } else { 1.0 };
-                let (text, one) = match (to, signed) {
-                    (Scalar::Float, _) => ("selp.f", (one as f32).to_bits().into()),
-                    (Scalar::Double, _) => ("selp.f", f64::to_bits(one)),
-                    (_, true) => ("selp.b", u64::MAX),
-                    (_, false) => ("selp.u", 1),
-                };
-                let choice = [Part::number(to, one), Part::number(to, 0), part];
-                let result = self.pure(to, &format!("{text}{width}"), &choice)?;
-                if op == Op::ZExt {
-                    self.short.insert(result.base, 1);
-                }
-                Ok(result)
-            }
-            Op::UIToFP | Op::SIToFP => {
-                let wide = self.widened(part, signed)?;
-                self.pure(to, &format!("cvt.rn.{}.{sign}{from_width}", to.ptx()), &[wide])
-            }
-            Op::ZExt | Op::SExt => {
-                let wide = self.widened(part, signed)?;
-                match wide.base {
-                    Arg::Number(number) => Ok(Part::number(to, number as u64)),
-                    _ if from_width == width => Ok(Part { kind: to, ..wide }),
-                    _ => self.pure(to, &format!("cvt.{sign}64.{sign}32"), &[wide]),
-                }
-            }
-            _ => Err(Error::unknown(format!("the conversion {op:?}"))),
+        let wide = self.widened(part, signed)?;
+        match wide.base {
+            Arg::Number(number) => Ok(Part::number(to, number as u64)),
+            _ if wide.kind.width() == to.width() => Ok(Part { kind: to, ..wide }),
+            _ => self.pure(to, if signed { "cvt.s64.s32" } else { "cvt.u64.u32" }, &[wide]),
         }
     }
 
     /// The same bits as another type: words are put together from smaller parts, or taken apart.
-    fn bits_as(&mut self, parts: &[Part], to: &Type) -> Result<Vec<Part>> {
-        let targets = to.parts()?;
+    pub(super) fn bitcast(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+        let [operand] = instruction.operands()?;
+        let (parts, targets) = (self.parts(operand)?, instruction.of.parts()?);
         let (Some(source), Some((target, _))) = (parts.first(), targets.first()) else {
             return Ok(Vec::new());
         };
@@ -131,13 +114,14 @@ impl<'m> Lower<'m> {
         }
         let mut results = Vec::new();
         for group in parts.chunks((wanted / bits).max(1) as usize) {
-            let mut pieces = group.to_vec();
-            if bits != wanted {
+            let pieces = if bits == wanted {
+                group.to_vec()
+            } else {
                 let numbers = group.iter().map(|part| self.moved(*part, Scalar::Int(bits)));
                 let numbers = numbers.collect::<Result<Vec<_>>>()?;
                 let whole = self.put_together(&numbers)?;
-                pieces = self.taken_apart(whole, wanted)?;
-            }
+                self.taken_apart(whole, wanted)?
+            };
             for piece in pieces {
                 results.push(self.moved(piece, *target)?);
             }
@@ -150,29 +134,24 @@ impl<'m> Lower<'m> {
         match (part.kind, part.bits()) {
             (Scalar::Pointer(_), _) => Ok(part),
             (_, Some(bits)) => Ok(Part::number(to, bits)),
-            (kind, _) if kind.register() == to.register() => Ok(Part { kind: to, ..part }),
+            (kind, _) if kind.class() == to.class() => Ok(Part { kind: to, ..part }),
             (kind, _) => self.pure(to, &format!("mov.b{}", kind.bits()), &[part]),
         }
     }
 
-    /// Numbers of so many bits.
+    /// Numbers of so many bits, halved until they are.
     fn taken_apart(&mut self, whole: Part, wanted: u32) -> Result<Vec<Part>> {
-        let bits = whole.kind.bits();
-        if bits <= wanted {
+        let half = whole.kind.bits() / 2;
+        if half < wanted {
             return Ok(vec![whole]);
         }
-        let whole = self.in_register(whole)?;
-        if bits < 64 {
-            let (kind, shifts) = (Scalar::Int(wanted), (0..bits).step_by(wanted as usize));
-            let pieces = shifts.map(|shift| match shift {
-                0 => Ok(Part { kind, ..whole }),
-                _ => self.pure(kind, &format!("shr.u32 $0, $1, {shift}"), &[whole]),
-            });
-            return pieces.collect();
-        }
-        let low = self.pure(Scalar::WORD, "cvt.u32.u64", &[whole])?;
-        let high = self.pure(Scalar::LONG, "shr.u64 $0, $1, 32", &[whole])?;
-        let high = self.pure(Scalar::WORD, "cvt.u32.u64", &[high])?;
+        let (whole, kind) = (self.in_register(whole)?, Scalar::Int(half));
+        let high = self.pure(
+            whole.kind,
+            &format!("shr.u{} $0, $1, {half}", whole.kind.width()),
+            &[whole],
+        )?;
+        let (low, high) = (self.truncated(whole, kind)?, self.truncated(high, kind)?);
         Ok([self.taken_apart(low, wanted)?, self.taken_apart(high, wanted)?].concat())
     }
 

@@ -1,16 +1,17 @@
 //! Loads, stores and atomics.
 
-use crate::code::{Arg, Part, Symbol};
-use crate::ir::{Instruction, Op};
+use crate::code::{Arg, Part};
+use crate::ir::Instruction;
 use crate::lower::Lower;
+use crate::lower::table::{ATOMICS, find};
 use crate::types::{Scalar, Space, Type};
 use crate::{Error, Result};
 
 /// Bytes of the widest access.
 const WIDEST: u64 = 16;
 
-/// Scalars that lie side by side, with their places.
-type Group = Vec<(Scalar, i64)>;
+/// What is accessed: scalars of a type, at an address that is a multiple of so much.
+type What<'t> = (&'t Type, u64);
 
 /// How memory is accessed, in an instruction's name.
 fn how(instruction: &Instruction<'_>) -> &'static str {
@@ -21,75 +22,87 @@ fn how(instruction: &Instruction<'_>) -> &'static str {
     }
 }
 
-impl<'m> Lower<'m> {
-    pub(super) fn load(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
-        let pointer = &instruction.operands::<1>()?[0];
-        let place = self.place_of(pointer)?;
+impl Lower<'_> {
+    pub(super) fn load(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+        let ([pointer], of) = (instruction.operands()?, &instruction.of);
+        let place = self.one(pointer)?;
         let name = match (how(instruction), place.space()) {
             ("", Space::ReadOnly) => "ld.global.nc".to_owned(),
             (how, space) => format!("ld{how}{}", space.suffix()),
         };
-        self.read(&name, place, &groups(&instruction.of, instruction.align)?)
+        self.read(&name, place, (of, instruction.align.unwrap_or_else(|| of.align())))
     }
 
-    fn read(&mut self, name: &str, place: Part, groups: &[Group]) -> Result<Vec<Part>> {
-        let kinds = groups.iter().flatten().map(|(kind, _)| *kind);
-        let loaded = kinds.map(|kind| {
-            let word = if kind == Scalar::BOOL { Scalar::WORD } else { kind };
-            let reg = self.kernel.register(word);
-            self.short.insert(reg, kind.bits().max(8));
-            Part::new(kind, reg)
-        });
-        let loaded: Vec<Part> = loaded.collect();
-        self.access(name, place, groups, &loaded, true)?;
-        let truth = |part: Part| {
-            if part.kind == Scalar::BOOL { self.is_set(part) } else { Ok(part) }
+    fn read(&mut self, name: &str, place: Part, what: What<'_>) -> Result<Vec<Part>> {
+        let mut loaded = what.0.parts()?;
+        for (kind, _) in &mut loaded {
+            *kind = if *kind == Scalar::BOOL { Scalar::Int(8) } else { *kind };
+        }
+        let loaded = self.results(&loaded);
+        loaded.iter().for_each(|part| _ = self.short.insert(part.base, part.kind.bits()));
+        self.access(name, place, what, &loaded, true)?;
+        let kinds = what.0.parts()?.into_iter();
+        let truth = |(part, (kind, _)): (Part, _)| {
+            if kind == Scalar::BOOL { self.is_set(part) } else { Ok(part) }
         };
-        loaded.into_iter().map(truth).collect()
+        loaded.into_iter().zip(kinds).map(truth).collect()
     }
 
-    pub(super) fn store(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+    pub(super) fn store(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let [value, pointer] = instruction.operands()?;
-        let (place, parts) = (self.place_of(pointer)?, self.parts(value)?);
-        let name = format!("st{}{}", how(instruction), place.space().suffix());
-        self.write(&name, place, &groups(&value.kind, instruction.align)?, &parts)?;
-        Ok(Vec::new())
+        let (place, parts) = (self.one(pointer)?, self.parts(value)?);
+        let of = &self.function.values[value].kind;
+        let what = (of, instruction.align.unwrap_or_else(|| of.align()));
+        self.write(how(instruction), place, what, &parts)
     }
 
-    fn write(&mut self, name: &str, place: Part, groups: &[Group], parts: &[Part]) -> Result<()> {
-        if place.space() == Space::Parameter {
+    fn write(&mut self, how: &str, to: Part, what: What<'_>, parts: &[Part]) -> Result<Vec<Part>> {
+        if to.space() == Space::Parameter {
             return Err(Error::new("a parameter is changed; copy it to a variable first"));
         }
         let stored = parts.iter().map(|part| match part.kind {
-            Scalar::BOOL => self.converted(Op::ZExt, *part, Scalar::WORD),
+            Scalar::BOOL => self.extended(*part, Scalar::WORD, false),
             _ => self.in_register(*part),
         });
         let stored = stored.collect::<Result<Vec<_>>>()?;
-        match stored.len() == groups.iter().flatten().count() {
-            true => self.access(name, place, groups, &stored, false),
-            false => Err(Error::unknown("a value of another type here")),
-        }
+        self.access(&format!("st{how}{}", to.space().suffix()), to, what, &stored, false)?;
+        Ok(Vec::new())
     }
 
-    /// Loads or stores of parts that are in registers: of those that lie side by side at once.
+    /// Loads or stores of parts that are in registers: of those that lie side by side at once, one,
+    /// two or four of the same size, at an address that is a multiple of their size.
     fn access(
         &mut self,
         name: &str,
-        place: Part,
-        groups: &[Group],
-        mut parts: &[Part],
+        to: Part,
+        what: What<'_>,
+        parts: &[Part],
         loads: bool,
     ) -> Result<()> {
-        for group in groups {
-            let ((kind, at), (these, others)) = (group[0], parts.split_at(group.len()));
-            parts = others;
-            let number = if loads { these.len() } else { 0 };
-            let (base, address) = self.operand(place.plus(at), number)?;
+        let (places, mut done) = (what.0.parts()?, 0);
+        while let [(kind, at), ..] = places[done..] {
+            let size = kind.size();
+            let known = if at == 0 { what.1 } else { what.1.min(1 << at.trailing_zeros()) };
+            if known < size {
+                return Err(Error::unknown(format!(
+                    "an access of {size} bytes at an address that need not be a multiple of {size}"
+                )));
+            }
+            let fits = |count: &usize| {
+                let alike = (at..).step_by(size as usize).map(|at| (kind, at)).take(*count);
+                let found = places[done..].iter().take(*count).copied();
+                size * *count as u64 <= known.min(WIDEST) && found.eq(alike)
+            };
+            let count = [4, 2].into_iter().find(fits).unwrap_or(1);
+            let these = parts.get(done..done + count);
+            let these = these.ok_or_else(|| Error::unknown("a value of another type here"))?;
+            done += count;
+            let (base, address) = self.operand(to.plus(at), if loads { count } else { 0 })?;
             let first = usize::from(!loads);
-            let values: Vec<_> = (first..first + these.len()).map(|at| format!("${at}")).collect();
+            let values: Vec<_> = (first..first + count).map(|at| format!("${at}")).collect();
             let (vector, values) = match &values[..] {
                 [one] => (String::new(), one.clone()),
-                all => (format!(".v{}", all.len()), format!("{{{}}}", all.join(", "))),
+                all => (format!(".v{count}"), format!("{{{}}}", all.join(", "))),
             };
             let name = format!("{name}{vector}.{}", kind.in_memory()?);
             if loads {
@@ -104,9 +117,10 @@ impl<'m> Lower<'m> {
 
     /// An address as an operand with this number: what it begins with, and the text.
     fn operand(&mut self, mut place: Part, number: usize) -> Result<(Arg, String)> {
-        // An instruction has room for an offset of 32 bits.
-        if i32::try_from(place.offset).is_err() {
-            place = self.address(place)?;
+        // An instruction has room for an offset of 32 bits; null is no address.
+        if i32::try_from(place.offset).is_err() || place.bits().is_some() {
+            let far = self.address(place)?;
+            place = self.in_register(far)?;
         }
         Ok(match place.offset {
             0 => (place.base, format!("[${number}]")),
@@ -114,57 +128,40 @@ impl<'m> Lower<'m> {
         })
     }
 
-    pub(super) fn atomic(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+    pub(super) fn atomic(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let [pointer, value] = instruction.operands()?;
-        let place = self.place_of(pointer)?;
-        let value = self.one(value)?;
-        let (kind, bits, name) = (value.kind, value.kind.bits(), instruction.name);
-        let operation = match (name, kind.is_float()) {
-            ("fadd", true) => "add.f",
-            ("add" | "sub", false) => "add.u",
-            ("and", false) => "and.b",
-            ("or", false) => "or.b",
-            ("xor", false) => "xor.b",
-            ("max", false) => "max.s",
-            ("min", false) => "min.s",
-            ("umax", false) => "max.u",
-            ("umin", false) => "min.u",
-            ("uinc_wrap", false) if bits == 32 => "inc.u",
-            ("udec_wrap", false) if bits == 32 => "dec.u",
-            ("xchg", _) => "exch.b",
-            ("", false) => "cas.b",
-            _ => return Err(Error::unknown(format!("the atomic operation {name} of {kind:?}"))),
-        };
-        if !matches!(bits, 32 | 64) {
-            return Err(Error::unknown(format!("atomic operations on {bits} bits")));
+        let (place, mut value) = (self.one(pointer)?, self.one(value)?);
+        let (kind, swaps) = (value.kind, instruction.op == "cmpxchg");
+        let (name, bits) =
+            (if swaps { "compare" } else { instruction.name }, kind.bits().to_string());
+        let operation = find(&ATOMICS, name).map(|text| text.replace('N', &bits));
+        let operation = operation.filter(|text| kind.bits() >= 32 && text.ends_with(&bits));
+        let unknown = || Error::unknown(format!("the atomic operation {name} on {bits} bits"));
+        let operation = operation.ok_or_else(unknown)?;
+        if name == "sub" {
+            value = self.negated(value)?;
         }
-        let value = match name {
-            "sub" => self.pure(kind, &format!("neg.s{bits}"), &[value])?,
-            _ => value,
-        };
         let (base, address) = self.operand(place, 1)?;
         let mut args = vec![base, self.arg(value)?];
-        let mut text =
-            format!("atom{}.{operation}{bits} $0, {address}, $2", place.space().suffix());
-        if instruction.op == Op::CmpXchg {
-            let swap = self.one(&instruction.operands::<3>()?[2])?;
+        let mut text = format!("atom{}.{operation} $0, {address}, $2", place.space().suffix());
+        if swaps {
+            let swap = self.one(instruction.operands::<3>()?[2])?;
             args.push(self.arg(swap)?);
             text += ", $3";
         }
         let mut parts = self.results(&[(kind, 0)]);
         self.emit(&(text + ";"), &parts, args);
-        if instruction.op == Op::CmpXchg {
-            let text = format!("setp.eq.u{bits}");
-            parts.push(self.pure(Scalar::BOOL, &text, &[parts[0], value])?);
+        if swaps {
+            parts.push(self.by_table("icmp.eq", Scalar::BOOL, &[parts[0], value])?);
         }
         Ok(parts)
     }
 
     /// `memcpy`, `memmove` and `memset` of a number of bytes that is known.
-    pub(super) fn fill(&mut self, call: &'m Instruction<'m>) -> Result<Vec<Part>> {
+    pub(super) fn fill(&mut self, call: &Instruction<'_>) -> Result<Vec<Part>> {
         let ([to, from, bytes], name) = (call.operands()?, call.name.split('.').nth(1));
         let name = name.unwrap_or_default();
-        let Some(bytes) = bytes.number() else {
+        let Some(bytes) = self.function.number(bytes) else {
             return Err(Error::new(format!(
                 "{name} of a number of bytes that is known only when the kernel runs: write a loop"
             )));
@@ -173,61 +170,26 @@ impl<'m> Lower<'m> {
             let what = format!("{bytes} bytes are copied or set at once: write a loop");
             return Err(Error::new(what));
         }
-        let target = self.place_of(to)?;
-        let source = if name == "memset" { None } else { Some(self.place_of(from)?) };
-        // Four bytes at a time, where both addresses are known to be multiples of four.
-        let words = bytes % 4 == 0
-            && [Some(target), source].iter().flatten().all(|place| self.is_aligned(*place));
+        let target = self.one(to)?;
+        let source = if name == "memset" { None } else { Some(self.one(from)?) };
+        // Four bytes at a time, where both addresses are known to be multiples of four: those of
+        // variables whose alignment is known.
+        let is_aligned = |place: &Part| match place.base {
+            Arg::Symbol(number) => place.offset % 4 == 0 && self.kernel.symbols[number].1 >= 4,
+            _ => false,
+        };
+        let words = bytes % 4 == 0 && [Some(target), source].iter().flatten().all(is_aligned);
         let kind = Scalar::Int(if words { 32 } else { 8 });
-        let all = Type::Array(bytes / kind.size(), Type::Scalar(kind).into());
-        let groups = groups(&all, Some(kind.size()))?;
-        let parts = match (source, from.number()) {
+        let count = bytes / kind.size();
+        let all = Type::Array(count, Type::Scalar(kind).into());
+        let parts = match (source, self.function.number(from)) {
             (Some(source), _) => {
-                self.read(&format!("ld{}", source.space().suffix()), source, &groups)?
+                let name = format!("ld{}", source.space().suffix());
+                self.read(&name, source, (&all, kind.size()))?
             }
-            (None, Some(byte)) => vec![Part::number(kind, byte * 0x0101_0101); bytes as usize],
+            (None, Some(byte)) => vec![Part::number(kind, byte * 0x0101_0101); count as usize],
             _ => return Err(Error::unknown("memset of a byte that varies")),
         };
-        let count = groups.iter().flatten().count();
-        self.write(&format!("st{}", target.space().suffix()), target, &groups, &parts[..count])?;
-        Ok(Vec::new())
+        self.write("", target, (&all, kind.size()), &parts)
     }
-
-    /// Whether an address is a multiple of four for certain: that of a variable on the stack, or
-    /// of one whose alignment is known.
-    fn is_aligned(&self, place: Part) -> bool {
-        let align = match place.base {
-            Arg::Symbol(Symbol::Local(number)) => self.kernel.locals[number].0,
-            Arg::Symbol(Symbol::Global(number)) => self.module.globals[number].align,
-            _ => 1,
-        };
-        place.offset % 4 == 0 && align >= 4
-    }
-}
-
-/// Parts of a value that one instruction can access: one, two or four of the same size, at an
-/// address that is a multiple of their size.
-fn groups(kind: &Type, align: Option<u64>) -> Result<Vec<Group>> {
-    let align = align.unwrap_or_else(|| kind.align());
-    let (parts, mut groups) = (kind.parts()?, Vec::new());
-    let mut rest = &parts[..];
-    while let [(first, at), ..] = rest {
-        let size = first.size();
-        let known = if *at == 0 { align } else { align.min(1 << at.trailing_zeros()) };
-        if known < size {
-            return Err(Error::unknown(format!(
-                "an access of {size} bytes at an address that need not be a multiple of {size}"
-            )));
-        }
-        let fits = |count: &usize| {
-            let places = (*at..).step_by(size as usize);
-            let alike = rest.iter().take(*count).zip(places);
-            let alike = alike.filter(|(part, place)| **part == (*first, *place)).count() == *count;
-            alike && size * *count as u64 <= known.min(WIDEST)
-        };
-        let (group, after) = rest.split_at([4, 2].into_iter().find(fits).unwrap_or(1));
-        groups.push(group.to_vec());
-        rest = after;
-    }
-    Ok(groups)
 }

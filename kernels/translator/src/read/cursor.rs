@@ -1,34 +1,38 @@
 //! A place in the text of a function or of a variable: words, types, constants.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
-use crate::code::{Arg, Part, Symbol};
-use crate::ir::{Id, Op, Typed, Value};
+use crate::code::Part;
+use crate::ir::{Id, Instruction, Origin, Value};
 use crate::read::Names;
 use crate::types::{Scalar, Space, Type, mask};
 use crate::{Error, Result};
 
-/// Attributes of parameters, arguments and results.
-const ATTRIBUTES: &str = "noundef nonnull immarg readonly writeonly readnone noalias nocapture \
-    captures align dereferenceable dereferenceable_or_null range initializes byval signext zeroext \
-    returned nofree dead_on_return dead_on_unwind writable nofpclass";
+/// Words that stand before types and values: what an instruction promises, how it accesses memory,
+/// attributes of parameters and results.
+const FLAGS: &str = "nuw nsw exact disjoint nneg samesign fast nnan ninf nsz arcp contract afn \
+    reassoc inbounds nusw atomic volatile weak sideeffect alignstack unwind tail notail musttail \
+    noundef nonnull immarg readonly writeonly readnone noalias nocapture captures align \
+    dereferenceable dereferenceable_or_null range initializes byval signext zeroext returned \
+    nofree dead_on_return dead_on_unwind writable nofpclass";
 
 /// Types and values are nested no deeper than this.
 const DEEPEST: u32 = 64;
 
-pub(super) struct Cursor<'t> {
+pub(super) struct Cursor<'n, 't> {
     pub(super) rest: &'t str,
-    names: &'t Names<'t>,
-    /// What a function calls its values and blocks.
-    pub(super) values: HashMap<&'t str, Id>,
+    names: &'n Names<'t>,
+    /// The values of a function, and what it calls them and its blocks.
+    pub(super) values: Vec<Value<'t>>,
+    ids: HashMap<&'t str, Id>,
     pub(super) blocks: HashMap<String, Id>,
     depth: u32,
 }
 
-impl<'t> Cursor<'t> {
-    pub(super) fn new(rest: &'t str, names: &'t Names<'t>) -> Self {
-        Self { rest, names, values: HashMap::new(), blocks: HashMap::new(), depth: 0 }
+impl<'n, 't> Cursor<'n, 't> {
+    pub(super) fn new(rest: &'t str, names: &'n Names<'t>) -> Self {
+        let (values, ids, blocks) = (Vec::new(), HashMap::new(), HashMap::new());
+        Self { rest, names, values, ids, blocks, depth: 0 }
     }
 
     pub(super) fn rest(&self) -> &'t str {
@@ -84,29 +88,24 @@ impl<'t> Cursor<'t> {
         text
     }
 
-    /// Which of these words come next; they are gone.
-    pub(super) fn flags(&mut self, words: &str) -> Vec<&'t str> {
+    /// Which flags come next, each with what it has in parentheses; they are gone.
+    pub(super) fn flags(&mut self) -> Vec<&'t str> {
         let mut found = Vec::new();
         loop {
-            let (before, next) = (self.rest, self.word());
-            if next.is_empty() || !words.split(' ').any(|word| word == next) {
+            let before = self.rest();
+            let word = self.word();
+            if word.is_empty() || !FLAGS.split(' ').any(|flag| flag == word) {
                 self.rest = before;
                 return found;
             }
-            found.push(next);
-        }
-    }
-
-    /// The text of all attributes that come next.
-    pub(super) fn attributes(&mut self) -> &'t str {
-        let text = self.rest();
-        while let Some(last) = self.flags(ATTRIBUTES).last() {
-            if *last == "align" {
+            if word == "align" {
                 self.word();
             }
-            self.parentheses();
+            if self.rest.starts_with('(') {
+                self.parentheses();
+            }
+            found.push(&before[..before.len() - self.rest.len()]);
         }
-        &text[..text.len() - self.rest().len()]
     }
 
     /// What stands in parentheses, if they come next.
@@ -121,10 +120,16 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    pub(super) fn add(&mut self, origin: Origin<'t>) -> Id {
+        self.values.push(Value { origin, ..Value::default() });
+        self.values.len() - 1
+    }
+
     /// The number of a value, which may be defined further down.
     pub(super) fn id(&mut self, name: &'t str) -> Id {
         let next = self.values.len();
-        *self.values.entry(name).or_insert(next)
+        let id = *self.ids.entry(name).or_insert(next);
+        if id == next { self.add(Origin::Unknown) } else { id }
     }
 
     pub(super) fn block(&mut self) -> Result<Id> {
@@ -133,18 +138,14 @@ impl<'t> Cursor<'t> {
         block.ok_or_else(|| Error::new(format!("there is no block {name}")))
     }
 
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn kind(&mut self) -> Result<Type> {
         if self.depth == DEEPEST {
             return Err(Error::unknown("types that are nested so deep"));
         }
         self.depth += 1;
-        let inside = read(self);
+        let kind = self.kind_inside();
         self.depth -= 1;
-        inside
-    }
-
-    pub(super) fn kind(&mut self) -> Result<Type> {
-        self.nested(Self::kind_inside)
+        kind
     }
 
     fn kind_inside(&mut self) -> Result<Type> {
@@ -158,15 +159,13 @@ impl<'t> Cursor<'t> {
                 return Ok(Type::Struct(packed, fields.into()));
             }
         }
-        let array: fn(u64, Rc<Type>) -> Type = Type::Array;
-        for (open, close, kind) in [("[", "]", array), ("<", ">", Type::Vector)] {
-            if self.take(open) {
-                let length = self.number()?;
-                self.expect("x")?;
-                let of = self.kind()?;
-                self.expect(close)?;
-                return Ok(kind(length, of.into()));
-            }
+        let is_array = self.take("[");
+        if is_array || self.take("<") {
+            let length = self.number()?;
+            self.expect("x")?;
+            let of = self.kind()?.into();
+            self.expect(if is_array { "]" } else { ">" })?;
+            return Ok(if is_array { Type::Array(length, of) } else { Type::Vector(length, of) });
         }
         if let Some(name) = self.local() {
             let text = self.names.types.get(name);
@@ -195,28 +194,38 @@ impl<'t> Cursor<'t> {
     }
 
     /// A name or a constant of this type.
-    pub(super) fn value(&mut self, kind: Type) -> Result<Typed<'t>> {
-        let value = if let Some(name) = self.local() {
-            Value::Local(self.id(name))
-        } else if self.take("zeroinitializer") || self.take("null") {
-            Value::Zero
-        } else if self.take("undef") || self.take("poison") {
-            Value::Undefined
-        } else if self.take("c\"") {
-            let bytes = unescaped(self.until_quote()).into_iter();
-            Value::Parts(bytes.map(|byte| Part::number(Scalar::Int(8), byte.into())).collect())
-        } else if self.take("splat") {
-            self.expect("(")?;
-            Value::Parts(self.parts(")")?.repeat(kind.parts()?.len()))
-        } else {
-            let pairs = [("<{", "}>"), ("<", ">"), ("[", "]"), ("{", "}")];
-            match (pairs.into_iter().find(|(open, _)| self.take(open)), &kind) {
-                (Some((_, close)), _) => Value::Parts(self.parts(close)?),
-                (None, Type::Scalar(kind)) => self.scalar(*kind)?,
-                _ => return Err(Error::unknown(format!("the constant {}", self.word()))),
+    pub(super) fn value(&mut self, kind: Type) -> Result<Id> {
+        let id = match self.local() {
+            Some(name) => self.id(name),
+            None => {
+                let constant = self.constant(&kind)?;
+                self.add(constant)
             }
         };
-        Ok(Typed { kind, value })
+        let value = &mut self.values[id];
+        (value.kind, value.uses) = (kind, value.uses + 1);
+        Ok(id)
+    }
+
+    pub(super) fn constant(&mut self, kind: &Type) -> Result<Origin<'t>> {
+        if self.take("undef") || self.take("poison") {
+            return Ok(Origin::Undefined);
+        }
+        Ok(Origin::Constant(if self.take("zeroinitializer") || self.take("null") {
+            Part::zeros(kind)?
+        } else if self.take("c\"") {
+            let bytes = unescaped(self.until_quote()).into_iter();
+            bytes.map(|byte| Part::number(Scalar::Int(8), byte.into())).collect()
+        } else if self.take("splat (") {
+            self.parts(")")?.repeat(kind.parts()?.len())
+        } else {
+            let pairs = [("<{", "}>"), ("<", ">"), ("[", "]"), ("{", "}")];
+            match (pairs.into_iter().find(|(open, _)| self.take(open)), kind) {
+                (Some((_, close)), _) => self.parts(close)?,
+                (None, Type::Scalar(kind)) => return self.scalar(*kind),
+                _ => return Err(Error::unknown(format!("the constant {}", self.word()))),
+            }
+        }))
     }
 
     /// The scalars of several constants.
@@ -224,45 +233,41 @@ impl<'t> Cursor<'t> {
         let mut parts = Vec::new();
         while !self.take(close) {
             let kind = self.kind()?;
-            match self.value(kind)? {
-                Typed { value: Value::Parts(more), .. } => parts.extend(more),
-                Typed { value: Value::Zero | Value::Undefined, kind } => {
-                    parts.extend(kind.parts()?.iter().map(|(kind, _)| Part::number(*kind, 0)));
-                }
+            parts.extend(match self.constant(&kind)? {
+                Origin::Constant(parts) => parts,
+                Origin::Undefined => Part::zeros(&kind)?,
                 _ => return Err(Error::unknown("an address within a constant")),
-            }
+            });
             self.take(",");
         }
         Ok(parts)
     }
 
     /// A constant that is a number or an address.
-    fn scalar(&mut self, kind: Scalar) -> Result<Value<'t>> {
+    fn scalar(&mut self, kind: Scalar) -> Result<Origin<'t>> {
         if self.take("@") {
             let name = self.name();
-            let found = self.names.globals.get(name);
-            let (global, space) = *found.ok_or_else(|| Error::unknown(name))?;
-            let base = Arg::Symbol(Symbol::Global(global));
-            return Ok(Value::Parts(vec![Part::new(Scalar::Pointer(space), base)]));
+            let address = self.names.globals.get(name);
+            let address = address.ok_or_else(|| Error::unknown(format!("the variable {name}")))?;
+            return Ok(Origin::Constant(vec![*address]));
         }
         let word = self.word();
-        if let Some(op) = Op::named(word) {
-            let mut read = self.instruction(op);
-            self.expect("(")?;
-            self.nested(|inside| inside.list(&mut read, false))?;
+        self.flags();
+        if self.take("(") {
+            let mut read = Instruction { op: word, ..Instruction::default() };
+            self.list(&mut read, false)?;
             self.expect(")")?;
             // The variable's own space is known, whatever the pointer is called.
-            let is_generic = op == Op::AddrSpaceCast && read.of == Scalar::Pointer(Space::Generic);
-            return Ok(match &read.operands[..] {
-                [Typed { value: Value::Parts(parts), .. }] if is_generic => {
-                    Value::Parts(parts.clone())
-                }
-                _ => Value::Expression(read.into()),
+            let is_generic = word == "addrspacecast" && read.of == Scalar::Pointer(Space::Generic);
+            let of = read.operands.first().map(|id| &self.values[*id].origin);
+            return Ok(match of {
+                Some(Origin::Constant(parts)) if is_generic => Origin::Constant(parts.clone()),
+                _ => Origin::Computed(read.into()),
             });
         }
         let bits = bits(word, kind);
         let bits = bits.ok_or_else(|| Error::unknown(format!("the constant {word}")))?;
-        Ok(Value::Parts(vec![Part::number(kind, bits)]))
+        Ok(Origin::Constant(vec![Part::number(kind, bits)]))
     }
 }
 

@@ -1,41 +1,44 @@
 //! One instruction.
 
-use crate::ir::{Instruction, Op};
+use crate::ir::Instruction;
 use crate::read::cursor::Cursor;
 use crate::{Error, Result};
 
-/// What an instruction may promise, and how it accesses memory.
-const FLAGS: &str = "nuw nsw exact disjoint nneg samesign fast nnan ninf nsz arcp contract afn \
-    reassoc inbounds nusw atomic volatile weak sideeffect alignstack unwind tail notail musttail";
+/// Instructions of two operands of one type, which stands before the first only.
+const ALIKE: &str = "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv \
+    icmp fcmp";
+
+const OTHERS: &str = "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr \
+    bitcast addrspacecast getelementptr alloca load store atomicrmw cmpxchg fneg select freeze \
+    extractvalue insertvalue extractelement insertelement shufflevector call phi br switch ret \
+    unreachable";
 
 /// Calls that say something to the optimiser only.
 const IGNORED: [&str; 4] =
     ["llvm.lifetime.", "llvm.assume", "llvm.experimental.noalias.", "llvm.dbg."];
 
-impl<'t> Cursor<'t> {
-    /// An instruction of which only flags have been read.
-    pub(super) fn instruction(&mut self, op: Op) -> Instruction<'t> {
-        let flags = self.flags(FLAGS);
-        // Such an `or` is a sum.
-        let op = if flags.contains(&"disjoint") { Op::Add } else { op };
-        Instruction { op, flags, ..Instruction::default() }
-    }
-
-    /// The instruction that comes next. Nothing, if it does nothing.
-    pub(super) fn next(&mut self) -> Result<Option<Instruction<'t>>> {
+impl<'t> Cursor<'_, 't> {
+    /// The instruction that comes next, and the name of its result.
+    pub(super) fn instruction(&mut self) -> Result<(Option<&'t str>, Instruction<'t>)> {
         let name = self.local();
         if name.is_some() {
             self.expect("=")?;
         }
-        self.flags(FLAGS);
-        let word = self.word();
-        let op = Op::named(word);
-        let op = op.ok_or_else(|| Error::unknown(format!("the instruction {word}")))?;
-        let mut read = self.instruction(op);
+        self.flags();
+        let op = self.word();
+        let is_one = |words: &str| words.split(' ').any(|word| word == op);
+        let alike = is_one(ALIKE);
+        if !alike && !is_one(OTHERS) {
+            return Err(Error::unknown(format!("the instruction {op}")));
+        }
+        let mut read = Instruction { op, flags: self.flags(), ..Instruction::default() };
+        if read.has("disjoint") {
+            read.op = "add"; // an `or` that is a sum
+        }
         match op {
-            Op::Call if !self.call(&mut read)? => return Ok(None),
-            Op::Call | Op::Unreachable => {}
-            Op::Phi => {
+            "call" => self.call(&mut read)?,
+            "unreachable" => {}
+            "phi" => {
                 read.of = self.kind()?;
                 while self.take("[") {
                     read.operands.push(self.value(read.of.clone())?);
@@ -45,26 +48,26 @@ impl<'t> Cursor<'t> {
                     self.take(",");
                 }
             }
-            Op::ICmp | Op::FCmp | Op::AtomicRmw => {
-                read.name = self.word();
-                self.list(&mut read, op != Op::AtomicRmw)?;
+            _ => {
+                if matches!(op, "icmp" | "fcmp" | "atomicrmw") {
+                    read.name = self.word();
+                }
+                self.list(&mut read, alike)?;
             }
-            op => self.list(&mut read, op.is_binary())?,
         }
-        if read.has("atomic") || matches!(op, Op::AtomicRmw | Op::CmpXchg) {
+        if read.has("atomic") || matches!(op, "atomicrmw" | "cmpxchg") {
             self.relaxed()?;
         }
         if self.take(", align") {
             read.align = Some(self.number()?);
         }
-        if op == Op::Switch {
+        if op == "switch" {
             self.expect("[")?;
             while !self.take("]") {
                 self.list(&mut read, false)?;
             }
         }
-        read.result = name.map(|name| self.id(name));
-        Ok(Some(read))
+        Ok((name, read))
     }
 
     /// Types, values, blocks and numbers with commas between them. If they are alike, the type
@@ -75,13 +78,13 @@ impl<'t> Cursor<'t> {
                 read.blocks.push(self.block()?);
             } else if self.take("align") {
                 read.align = Some(self.number()?);
-            } else if alike && let [first] = &read.operands[..] {
-                read.operands.push(self.value(first.kind.clone())?);
+            } else if alike && let [first] = read.operands[..] {
+                read.operands.push(self.value(self.values[first].kind.clone())?);
             } else if self.rest().starts_with(|letter: char| letter.is_ascii_digit()) {
                 read.indices.push(self.number()?);
             } else {
                 let kind = self.kind()?;
-                self.attributes();
+                self.flags();
                 if self.rest().is_empty() || self.rest().starts_with(',') {
                     read.of = kind;
                 } else {
@@ -97,15 +100,14 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads what is called; says whether the call does anything.
-    fn call(&mut self, read: &mut Instruction<'t>) -> Result<bool> {
-        self.attributes();
+    /// What is called, and with what. A call that does nothing has no name then.
+    fn call(&mut self, read: &mut Instruction<'t>) -> Result<()> {
         let of = self.kind()?;
         self.parentheses(); // the types of a function with any number of parameters
         if self.take("asm") {
-            self.flags(FLAGS);
+            self.flags();
             self.expect("\"")?;
-            (read.op, read.name) = (Op::Assembly, self.until_quote());
+            (read.op, read.name) = ("asm", self.until_quote());
             self.expect(", \"")?;
             read.constraints = self.until_quote();
         } else if self.take("@") {
@@ -114,7 +116,8 @@ impl<'t> Cursor<'t> {
             return Err(Error::unknown("calls through a pointer"));
         }
         if IGNORED.iter().any(|ignored| read.name.starts_with(ignored)) {
-            return Ok(false);
+            read.op = "";
+            return Ok(());
         }
         self.expect("(")?;
         if !self.take(")") {
@@ -122,23 +125,19 @@ impl<'t> Cursor<'t> {
             self.expect(")")?;
         }
         read.of = of;
-        Ok(true)
+        Ok(())
     }
 
     /// The order of an atomic access: the prelude asks for none, and by PTX for all others.
     fn relaxed(&mut self) -> Result<()> {
-        if self.take("syncscope") {
-            let scope = self.rest();
-            self.parentheses();
-            if !scope.starts_with("(\"\")") {
-                let what = format!("the scope of an atomic operation at `{scope}`");
+        let order = self.rest().split(", align").next().unwrap_or_default();
+        match order {
+            "monotonic" | "monotonic monotonic" => self.rest = &self.rest()[order.len()..],
+            _ => {
+                let what = format!("the order {order} of atomic operations; use __threadfence()");
                 return Err(Error::unknown(what));
             }
         }
-        let order = self.word();
-        if order == "monotonic" && self.flags("monotonic").len() < 2 {
-            return Ok(());
-        }
-        Err(Error::unknown(format!("the order {order} of atomic operations; use __threadfence()")))
+        Ok(())
     }
 }

@@ -6,14 +6,10 @@ use std::collections::HashMap;
 const DEEPEST: usize = 64;
 
 /// By `!7`, what stands behind it: `!DILocation(` and the like.
-pub(super) struct Lines<'t>(HashMap<&'t str, &'t str>);
+#[derive(Default)]
+pub(super) struct Lines<'t>(pub(super) HashMap<&'t str, &'t str>);
 
 impl<'t> Lines<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        let nodes = text.lines().filter(|line| line.starts_with('!'));
-        Self(nodes.filter_map(|line| line.split_once(" = ")).collect())
-    }
-
     /// The line of an instruction: of those that it was inlined through, the innermost one that is
     /// in the source itself.
     pub(super) fn of(&self, instruction: &str, source: &str) -> Option<u32> {
