@@ -68,7 +68,7 @@ fn variable(global: &Global<'_>) -> Result<String> {
 
 fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<String> {
     let mut kernel = lower::kernel(module, function)?;
-    tidy::coalesce(&mut kernel);
+    tidy::drop_moves(&mut kernel);
     tidy::skip_empty(&mut kernel);
     let ways = kernel.blocks.iter().map(|block| block.next.clone()).collect();
     let code = kernel.write(&Graph::new(ways).in_pieces());

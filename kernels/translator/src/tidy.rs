@@ -1,12 +1,12 @@
 //! What is left to do when all instructions are chosen: those that nobody needs go, and so do
 //! moves and blocks with nothing in them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::code::{Arg, Block, Code, Effect, Kernel, Reg};
 
-/// Registers whose values are needed later.
-type Live = BTreeSet<Reg>;
+/// Registers whose values are needed, and the last place of a block where they are.
+type Live = BTreeMap<Reg, usize>;
 
 /// Leads around blocks that do nothing but jump.
 pub(crate) fn skip_empty(kernel: &mut Kernel) {
@@ -28,93 +28,94 @@ pub(crate) fn skip_empty(kernel: &mut Kernel) {
     }
 }
 
-/// Drops what nobody needs. Then makes one register of those that moves connect, if no value is in
-/// the other while it is needed, and drops these moves.
-pub(crate) fn coalesce(kernel: &mut Kernel) {
+/// Drops what nobody needs, and moves: of a value that is set once, and between registers of which
+/// none has a value while that of the other is needed.
+pub(crate) fn drop_moves(kernel: &mut Kernel) {
+    // By what each register is set: by a move from another one, or in some other way.
+    let mut set = vec![Vec::new(); kernel.registers.len()];
+    for code in kernel.blocks.iter().flat_map(|block| &block.code) {
+        code.set().for_each(|reg| set[reg].push(code.ends().map(|(_, from)| from)));
+    }
+    let all = 0..set.len();
+    let same = all.clone().map(|reg| match set[reg][..] {
+        [Some(from), ref others @ ..] if set[from] == [None] => {
+            if others.iter().all(|other| *other == Some(from)) { from } else { reg }
+        }
+        _ => reg,
+    });
+    rename(kernel, &same.collect::<Vec<_>>());
+    let mut ranges = ranges(kernel);
     let code = kernel.blocks.iter().flat_map(|block| &block.code);
     let moves: Vec<(Reg, Reg)> = code.filter_map(Code::ends).collect();
-    let mut conflicts = conflicts(kernel, &moves);
-    // Each register, or one that it has become.
-    let mut one: Vec<Reg> = (0..kernel.registers.len()).collect();
-    let root = |one: &[Reg], mut reg: Reg| {
-        while one[reg] != reg {
-            reg = one[reg];
-        }
-        reg
-    };
+    let mut one: Vec<Reg> = all.collect();
     for (to, from) in moves {
         let (to, from) = (root(&one, to), root(&one, from));
-        if to == from || conflicts[to].contains(&from) {
-            continue;
+        let mut both = [&ranges[to][..], &ranges[from]].concat();
+        both.sort_unstable();
+        if to != from && both.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
+            (one[from], ranges[to]) = (to, both);
         }
-        one[from] = to;
-        let with = std::mem::take(&mut conflicts[from]);
-        for other in &with {
-            conflicts[*other].remove(&from);
-            conflicts[*other].insert(to);
-        }
-        conflicts[to].extend(with);
     }
+    rename(kernel, &one);
+}
+
+/// The register that one has become, by what each has become at first.
+fn root(one: &[Reg], mut reg: Reg) -> Reg {
+    while one[reg] != reg {
+        reg = one[reg];
+    }
+    reg
+}
+
+fn rename(kernel: &mut Kernel, one: &[Reg]) {
     for block in &mut kernel.blocks {
         for arg in block.code.iter_mut().flat_map(|code| &mut code.args) {
             if let Arg::Reg(reg) = arg {
-                *reg = root(&one, *reg);
+                *reg = root(one, *reg);
             }
         }
         block.code.retain(|code| code.ends().is_none_or(|(to, from)| to != from));
-        block.by = block.by.map(|by| root(&one, by));
+        block.by = block.by.map(|by| root(one, by));
     }
 }
 
-/// Drops what nobody needs. For each register in a move, those in others that hold something else
-/// at the same time.
-fn conflicts(kernel: &mut Kernel, moves: &[(Reg, Reg)]) -> Vec<Live> {
+/// Drops what nobody needs. For each register, from where to where its value is needed.
+fn ranges(kernel: &mut Kernel) -> Vec<Vec<(usize, usize)>> {
     // For each block, what is needed when it begins.
     let mut needed = vec![Live::new(); kernel.blocks.len()];
     let mut is_known = false;
     while !is_known {
         is_known = true;
         for (number, block) in kernel.blocks.iter().enumerate().rev() {
-            let live = backwards(block, &needed, |_, _| {});
+            let live = backwards(block, &needed, |_, _, _| {});
             is_known &= live.len() == needed[number].len();
             needed[number] = live;
         }
     }
-    let mut moved = vec![false; kernel.registers.len()];
-    moves.iter().for_each(|(to, from)| (moved[*to], moved[*from]) = (true, true));
-    let mut conflicts = vec![Live::new(); kernel.registers.len()];
+    let (mut ranges, mut first) = (vec![Vec::new(); kernel.registers.len()], 1);
     for block in &mut kernel.blocks {
         let mut kept = vec![false; block.code.len()];
-        backwards(block, &needed, |at, live| {
+        let live = backwards(block, &needed, |at, reg, last| {
             kept[at] = true;
-            let code = &block.code[at];
-            let same = code.ends().map(|(_, from)| from);
-            for reg in code.set().filter(|reg| moved[*reg]) {
-                // What is set at once differs, too.
-                let others = live.iter().copied().chain(code.set());
-                let others = others.filter(|other| *other != reg && Some(*other) != same);
-                for other in others.filter(|other| moved[*other]) {
-                    conflicts[reg].insert(other);
-                    conflicts[other].insert(reg);
-                }
-            }
+            ranges[reg].push((first + at, first + last));
         });
+        live.into_iter().for_each(|(reg, last)| ranges[reg].push((first - 1, first + last)));
+        first += block.code.len() + 1;
         let mut kept = kept.into_iter();
-        block.code.retain(|_| kept.next() == Some(true));
+        block.code.retain(|code| kept.next() == Some(true) || code.effect == Effect::Acts);
     }
-    conflicts
+    ranges
 }
 
-/// Goes backwards through the instructions of a block that are needed, each with what is needed
-/// after it; returns what is needed before all.
-fn backwards(block: &Block, needed: &[Live], mut visit: impl FnMut(usize, &Live)) -> Live {
-    let later = block.next.iter().flat_map(|next| &needed[*next]).copied();
-    let mut live: Live = later.chain(block.by).collect();
+/// Goes backwards through the instructions of a block that are needed, and says of each register
+/// where it is set, and where it is needed last; returns what is needed before all.
+fn backwards(block: &Block, needed: &[Live], mut set: impl FnMut(usize, Reg, usize)) -> Live {
+    let later = block.next.iter().flat_map(|next| needed[*next].keys().copied());
+    let mut live: Live = later.chain(block.by).map(|reg| (reg, block.code.len())).collect();
     for (at, code) in block.code.iter().enumerate().rev() {
-        if code.effect == Effect::Acts || code.set().any(|reg| live.contains(&reg)) {
-            visit(at, &live);
-            code.set().for_each(|reg| _ = live.remove(&reg));
-            live.extend(code.used());
+        if code.effect == Effect::Acts || code.set().any(|reg| live.contains_key(&reg)) {
+            code.set().for_each(|reg| set(at, reg, live.remove(&reg).unwrap_or(at + 1)));
+            code.used().for_each(|reg| _ = live.entry(reg).or_insert(at));
         }
     }
     live
