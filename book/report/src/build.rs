@@ -250,27 +250,19 @@ fn with_whole_options(html: &str) -> String {
     whole
 }
 
-/// What each page shows before anything is unfolded, by its path in `src/` without `.md`.
-pub fn shown(options: &Options) -> Result<BTreeMap<String, Shown>> {
-    Ok(whole(options)?.1.shown)
-}
-
-/// Each page's text with its directives replaced, in the order of the book, by its path in `src/`.
-pub fn texts(options: &Options) -> Result<Vec<(String, String)>> {
-    let text = |chapter: &Chapter| {
-        let path = chapter.source_path.as_ref()?.to_str()?.to_owned();
-        Some((path, chapter.content.clone()))
-    };
-    Ok(whole(options)?.0.chapters().filter_map(text).collect())
-}
-
-/// The book with every directive replaced.
-fn whole(options: &Options) -> Result<(Book, Expanded)> {
+/// Each page, by its path in `src/` without `.md` and in the order of the book: its text with its
+/// directives replaced, and what it shows before anything is unfolded.
+pub fn texts(options: &Options) -> Result<Vec<(String, String, Shown)>> {
     let config = Config::from_disk(options.book.join("book.toml"))?;
     let mut book = MDBook::load_with_config(&options.book, config.clone())?.book;
     let mut expanded = replace(&mut book, &config, options, false)?;
     fail("the book", std::mem::take(&mut expanded.problems))?;
-    Ok((book, expanded))
+    let text = |chapter: &Chapter| {
+        let stem = chapter.source_path.as_ref()?.to_str()?.trim_end_matches(".md").to_owned();
+        let shown = expanded.shown.remove(&stem)?;
+        Some((stem, chapter.content.clone(), shown))
+    };
+    Ok(book.chapters().filter_map(text).collect())
 }
 
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back

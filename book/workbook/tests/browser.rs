@@ -869,7 +869,7 @@ fn a_wide_table_scrolls_by_keyboard_without_turning_the_page() {
 #[test]
 fn a_served_page_shows_a_mistake_until_it_is_mended() {
     let Some(browser) = Browser::get() else { return };
-    let checkout = Checkout::new();
+    let checkout = Checkout::small();
     let server = Server::start(&checkout);
     let source = "book/src/access-patterns/coalescing.md";
     let good = checkout.read(source);

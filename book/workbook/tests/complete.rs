@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use excerpt::page::{Case, Kind, Pages, Table};
 use lab::counters::SUFFIX;
@@ -18,6 +19,7 @@ use lab::ptx;
 use lab::timing::Sampling;
 use lessons::Lesson;
 use record::{Record, Results, Source};
+use report::minutes::Shown;
 use skip::skip;
 use walkdir::WalkDir;
 
@@ -642,9 +644,13 @@ fn options() -> report::Options {
     }
 }
 
+/// Each page, its text and what it shows, in the order of the book.
+static TEXTS: LazyLock<Vec<(String, String, Shown)>> =
+    LazyLock::new(|| report::texts(&options()).unwrap());
+
 /// What each page of the book shows.
-fn shown_by_pages() -> BTreeMap<String, report::minutes::Shown> {
-    report::shown(&options()).unwrap()
+fn shown_by_pages() -> BTreeMap<&'static str, &'static Shown> {
+    TEXTS.iter().map(|(page, _, shown)| (page.as_str(), shown)).collect()
 }
 
 /// Numbers that stand where a reader sees them before the question, and give nothing away: the
@@ -660,13 +666,13 @@ const SEEN_BEFORE: [(&str, &str); 1] = [(
 #[test]
 fn no_answer_stands_before_its_question() {
     let (mut seen, mut problems, mut allowed) = (vec![], vec![], BTreeSet::new());
-    for (page, text) in report::texts(&options()).unwrap() {
+    for (page, text, _) in &*TEXTS {
         let questions: Vec<Asked> = text.split(PREDICTION).skip(1).filter_map(Asked::of).collect();
-        let titles: Vec<String> = titles(&text);
+        let titles: Vec<String> = titles(text);
         for asked in &questions {
             let (above, _) = text.split_once(&asked.head).unwrap();
-            let above = unfolded(above).into_iter().map(|line| (&page, line));
-            let here = titles.iter().map(|title| (&page, title.clone()));
+            let above = unfolded(above).into_iter().map(|line| (page, line));
+            let here = titles.iter().map(|title| (page, title.clone()));
             let earlier = seen.iter().map(|(page, title): &(String, String)| (page, title.clone()));
             for (where_, line) in above.chain(here).chain(earlier) {
                 if !contains(&line, &asked.answer) {
@@ -888,7 +894,7 @@ fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
             rest.split("\n## ").next()
         };
         let mut faults = vec![];
-        let words = shown[&page].words;
+        let words = shown[&*page].words;
         if words > MOST {
             faults.push(format!("shows {words} words; fold or cut all but {MOST}"));
         }

@@ -24,6 +24,30 @@ const PARTS: [&str; 10] = [
     "scripts/baselines",
 ];
 
+/// The pages of the small book, as they stand in the whole one but for links and exercises.
+const SMALL: [&str; 3] = ["bank-conflicts", "coalescing", "transpose"];
+
+/// Its others, which in the whole one have more on them.
+const SHORT: [(&str, &str); 4] = [
+    ("introduction.md", "# A small book\n"),
+    ("course.md", "# The course\n"),
+    ("scorecard.md", "# Scorecard\n\n{{scorecard}}\n\n{{scorecard 8.3}}\n\n{{errata}}\n"),
+    ("this-machine.md", "# This machine\n\n{{this-machine}}\n"),
+];
+
+/// What a small book's copy does without: pictures, which its first build draws, and the sources of
+/// programs that no experiment is.
+const LEFT_OUT: [&str; 8] = [
+    "book/engine",
+    "book/report",
+    "book/src/figures",
+    "book/workbook",
+    "book/workshop",
+    "kernels/emulated-driver",
+    "kernels/emulator",
+    "kernels/translator",
+];
+
 /// The checkout that these tests belong to.
 pub(crate) fn root() -> PathBuf {
     lab::workspace::root().expect("the package lies in the workspace")
@@ -37,19 +61,68 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
+    /// A copy of the whole workbook.
     pub(crate) fn new() -> Checkout {
+        Checkout::with(|_| true)
+    }
+
+    /// A copy with all experiments, and with a book and records of three of them: it is built ten
+    /// times as fast.
+    #[allow(dead_code)] // not of all tests
+    pub(crate) fn small() -> Checkout {
+        let is_of_three = |name: &str| SMALL.contains(&name.trim_end_matches("-counters"));
+        let checkout = Checkout::with(|file| match file.extension() {
+            Some(kind) if kind == "json" && file.starts_with("results") => {
+                file.file_stem().is_some_and(|name| is_of_three(&name.to_string_lossy()))
+                    || file.ends_with("references.json")
+            }
+            _ => !LEFT_OUT.iter().any(|folder| file.ends_with(folder)),
+        });
+        for (page, text) in SHORT {
+            checkout.write(&format!("book/src/{page}"), text);
+            let _ =
+                fs::remove_file(checkout.path(&format!("book/src/{page}")).with_extension("toml"));
+        }
+        for page in SMALL {
+            let page = format!("book/src/access-patterns/{page}.md");
+            checkout.write(&page, &without_links(&checkout.read(&page)));
+        }
+        let pages = SMALL.map(|page| format!("access-patterns/{page}.md")).into_iter();
+        let pages: Vec<_> = pages.chain(SHORT.map(|(page, _)| page.to_owned())).collect();
+        let is_left = |line: &str| {
+            let page = line.split_once("](").map(|(_, page)| page.trim_end_matches(')'));
+            page.is_none_or(|page| pages.iter().any(|left| left == page))
+        };
+        let summary = checkout.read("book/src/SUMMARY.md");
+        let summary: Vec<_> = summary.lines().filter(|line| is_left(line)).collect();
+        checkout.write("book/src/SUMMARY.md", &summary.join("\n"));
+        let claims = checkout.read("book/claims.toml");
+        let (head, claims) = claims.split_once("[[claim]]\n").expect("there are claims");
+        let of_three = |claim: &&str| {
+            SMALL.iter().any(|page| claim.contains(&format!("\npage = \"{page}\"\n")))
+        };
+        let claims = claims.split("[[claim]]\n").filter(of_three);
+        let claims = claims.map(|claim| format!("[[claim]]\n{claim}"));
+        checkout.write("book/claims.toml", &(head.to_owned() + &claims.collect::<String>()));
+        // What it says of pages that are left out.
+        checkout.edit("book/book.toml", "\"my-predictions.md\" = { enable = false }\n", "");
+        let config = checkout.read("book/book.toml");
+        let (config, _) = config.split_once("[output.html.redirect]").expect("it has some");
+        checkout.write("book/book.toml", config);
+        checkout
+    }
+
+    /// A copy with those records and files of the book that `is_copied` says, by their paths.
+    fn with(is_copied: impl Fn(&Path) -> bool) -> Checkout {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let root = folder.path().canonicalize().expect("it was made just now");
         let from = self::root();
-        for part in PARTS {
-            copy(&from.join(part), &root.join(part));
-        }
-        let references = record::Results::new(from.join("results")).references();
-        for machine in references.expect("it was copied just now") {
-            let records = format!("results/{machine}");
-            if from.join(&records).is_dir() {
-                copy(&from.join(&records), &root.join(&records));
-            }
+        let results = record::Results::new(from.join("results"));
+        let references = results.references().expect("they are committed");
+        let records = references.iter().map(|machine| format!("results/{machine}"));
+        let records = records.filter(|records| from.join(records).is_dir());
+        for part in PARTS.map(str::to_owned).into_iter().chain(records) {
+            copy(&from, part.as_ref(), &root, &is_copied);
         }
         Checkout { root, _folder: folder }
     }
@@ -69,8 +142,7 @@ impl Checkout {
     #[allow(dead_code)] // not of all tests
     pub(crate) fn with_page_compiler() -> Checkout {
         let checkout = Checkout::new();
-        let compiler = "book/src/compiler";
-        copy(&self::root().join(compiler), &checkout.path(compiler));
+        copy(&self::root(), "book/src/compiler".as_ref(), &checkout.root, &|_| true);
         checkout
     }
 
@@ -146,26 +218,49 @@ pub(crate) fn other_machine(checkout: &Checkout, folder: &str) {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
-    if !from.is_dir() {
-        let folder = to.parent().expect("a part lies in a folder");
+/// Copies a part of one folder to the same place in another.
+fn copy(from: &Path, part: &Path, to: &Path, is_copied: &impl Fn(&Path) -> bool) {
+    let (source, copied) = (from.join(part), to.join(part));
+    if !source.is_dir() {
+        let folder = copied.parent().expect("a part lies in a folder");
         fs::create_dir_all(folder)
-            .and_then(|()| fs::copy(from, to))
-            .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
+            .and_then(|()| fs::copy(&source, &copied))
+            .unwrap_or_else(|e| panic!("{}: {e}", source.display()));
         return;
     }
-    fs::create_dir_all(to).expect("the copy's folders can be made");
-    for entry in fs::read_dir(from).expect("the checkout can be read") {
-        let entry = entry.expect("the checkout can be read");
+    fs::create_dir_all(copied).expect("the copy's folders can be made");
+    for entry in fs::read_dir(source).expect("the checkout can be read") {
         // What a build made or a script has fetched, and files that somebody is writing now.
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if !["html", "compiler"].contains(&&*name)
-            && (!name.starts_with('.') || from.ends_with(".cargo"))
-        {
-            copy(&entry.path(), &to.join(&*name));
+        let name = entry.expect("the checkout can be read").file_name();
+        let is_other = {
+            let name = name.to_string_lossy();
+            ["html", "compiler"].contains(&&*name)
+                || (name.starts_with('.') && !part.ends_with(".cargo"))
+        };
+        let part = part.join(name);
+        if !is_other && is_copied(&part) {
+            copy(from, &part, to, is_copied);
         }
     }
+}
+
+/// A page of the small book, with links to others of its own alone, and without exercises, which
+/// need those of other pages.
+fn without_links(page: &str) -> String {
+    let lines = page.lines().filter(|line| !line.starts_with("{{exercise "));
+    let page = lines.map(|line| format!("{line}\n")).collect::<String>();
+    let mut parts = page.split("](");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (target, rest) = part.split_once(')').expect("a link ends");
+        let file = target.split('#').next().and_then(|file| file.strip_suffix(".md"));
+        let is_left = match file {
+            Some(file) => SMALL.contains(&file),
+            None => !target.starts_with("#exercise-"),
+        };
+        text += &format!("]({}){rest}", if is_left { target } else { "https://example.org" });
+    }
+    text
 }
 
 /// How a run of a program ended, and what it said.
