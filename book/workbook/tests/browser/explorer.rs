@@ -210,11 +210,11 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
     for view in [LIGHT, PHONE] {
         let mut page = Page::new(browser, view);
         for explorer in &ALL {
+            go_to(&mut page, explorer);
             for knob in explorer.knobs {
                 let Knob { name, first, .. } = knob;
                 let selector = of(explorer, &format!("[name={name}]"));
                 let value = format!("document.querySelector('{selector}').value");
-                go_to(&mut page, explorer);
                 page.evaluate(&format!(
                     "document.querySelector('{selector}').scrollIntoView({{ block: 'center' }})"
                 ));
@@ -239,6 +239,9 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
                 page.screenshot(&shot);
                 assert_eq!(page.texts(crate::LAYOUT), [""; 0], "{shot}");
                 assert_eq!(page.problems(), [""; 0], "{shot}");
+                let reset = of(explorer, "[type=reset]");
+                page.evaluate(&format!("document.querySelector('{reset}').click()"));
+                shows(&page, explorer, &[]);
             }
         }
     }
@@ -332,14 +335,13 @@ fn a_warp_is_dragged_over_each_picture_of_it() {
     let Some(browser) = Browser::get() else { return };
     let transpose = find("transpose").expect("it is one");
     for view in [LIGHT, TABLET, PHONE] {
-        let page = &mut Page::new(browser, view);
+        let page = &mut open(browser, view, transpose);
+        let address = page.text("location.pathname");
         for kernel in ["read_coalesced", "tile", "several"] {
             for (number, warp) in [(0, "11"), (1, "12"), (2, "2")] {
                 if (kernel, number) == ("read_coalesced", 2) {
                     continue; // it has no tile
                 }
-                go_to(page, transpose);
-                let address = page.text("location.pathname");
                 let state = format!("transpose.kernel={kernel}&transpose.warp=1");
                 page.visit(&format!("file://{address}?{state}"));
                 let told = [("kernel", kernel), ("warp", "1")];
