@@ -177,12 +177,12 @@ fn members(code: &str, name: &str) -> Option<(&'static str, usize)> {
     Some((found?, count))
 }
 
-/// What the PTX has of a kernel.
+/// What the PTX has of a kernel, which may be declared before.
 pub(crate) fn body<'p>(ptx: &'p str, kernel: &str) -> &'p str {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || ['_', '$'].contains(&c);
     let is_it =
         |body: &&str| body.strip_prefix(kernel).is_some_and(|rest| !rest.starts_with(is_letter));
-    let body = ptx.split(".entry ").skip(1).find(is_it).unwrap_or_default();
+    let body = ptx.split(".entry ").skip(1).filter(is_it).last().unwrap_or_default();
     body.split_once("\n}").map_or(body, |(body, _)| body)
 }
 
@@ -421,8 +421,8 @@ mod tests {
 
     #[test]
     fn the_body_of_a_kernel_is_found_by_its_whole_name() {
-        let ptx =
-            ".visible .entry k2() { bar.sync 0; }\n.visible .entry k(\n) {\nret;\n}\n.const x;";
+        let ptx = ".visible .entry k(\n)\n;\n.const x;\n.visible .entry k2() { bar.sync 0; }\n\
+                   .visible .entry k(\n) {\nret;\n}\n.const x;";
         assert_eq!(body(ptx, "k"), "k(\n) {\nret;");
         assert_eq!(body(ptx, "k3"), "");
     }

@@ -224,7 +224,7 @@ fn what_is_found_is_said_once_with_what_to_do() {
     }
 
     // The same mistake at two sizes is one.
-    let race = strided.replace("if (i < n)", "__shared__ int t; t = i;");
+    let race = strided.replace("if (i < n)", "__shared__ volatile int t; t = i;");
     let text = said(check(&race, &format!("{launch} --set n=256 --set n=255")), 1);
     assert_eq!(
         (text.matches("mistake").count(), text.matches("no n = ").count()),
