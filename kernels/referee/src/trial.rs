@@ -469,7 +469,10 @@ fn symbols(module: &mut Module, work: &Work, shape: &Shape) -> Result<()> {
         };
         let names = module.variables().iter().map(|variable| plain(&variable.name));
         let Some(place) = names.clone().position(|known| known == name.as_str()) else {
-            misused!("--symbol {name}: there is no variable `{name}`{}", did_you_mean(name, names));
+            misused!(
+                "--symbol {name}: what was compiled has no variable `{name}`{}",
+                did_you_mean(name, names)
+            );
         };
         let has = module.variables()[place].bytes;
         if has != bytes.len() as u64 {
