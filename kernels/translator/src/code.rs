@@ -13,10 +13,8 @@ pub(crate) type Reg = usize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Arg {
     Reg(Reg),
-    Number(i64),
-    /// The bits of a float.
-    Float(u32),
-    Double(u64),
+    /// The bits of a number of this type.
+    Number(Scalar, u64),
     /// One of a kernel's [symbols](Kernel::symbols).
     Symbol(usize),
 }
@@ -45,12 +43,7 @@ impl Part {
     }
 
     pub(crate) fn number(kind: Scalar, bits: u64) -> Self {
-        let base = match kind {
-            Scalar::Float => Arg::Float(bits as u32),
-            Scalar::Double => Arg::Double(bits),
-            _ => Arg::Number(sign_extended(bits, kind.bits())),
-        };
-        Self::new(kind, base)
+        Self::new(kind, Arg::Number(kind, bits & mask(kind.bits())))
     }
 
     /// Zeros of all scalars that a type has.
@@ -60,12 +53,7 @@ impl Part {
 
     /// The bits of a constant.
     pub(crate) fn bits(self) -> Option<u64> {
-        match self.base {
-            Arg::Number(number) => Some(number as u64 & mask(self.kind.bits())),
-            Arg::Float(bits) => Some(bits.into()),
-            Arg::Double(bits) => Some(bits),
-            Arg::Reg(_) | Arg::Symbol(_) => None,
-        }
+        if let Arg::Number(_, bits) = self.base { Some(bits) } else { None }
     }
 
     /// An address so many bytes further.
@@ -169,9 +157,9 @@ impl Kernel {
                 }
                 names[*reg].clone()
             }
-            Arg::Number(number) => number.to_string(),
-            Arg::Float(bits) => format!("0f{bits:08X}"),
-            Arg::Double(bits) => format!("0d{bits:016X}"),
+            Arg::Number(Scalar::Float, bits) => format!("0f{bits:08X}"),
+            Arg::Number(Scalar::Double, bits) => format!("0d{bits:016X}"),
+            Arg::Number(kind, bits) => sign_extended(*bits, kind.bits()).to_string(),
             Arg::Symbol(number) => self.symbols[*number].0.clone(),
         };
         let after = |at: usize| order.get(at + 1).copied();

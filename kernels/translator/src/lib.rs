@@ -15,6 +15,7 @@ mod lower;
 mod module;
 mod read;
 mod spaces;
+mod table;
 mod tidy;
 mod types;
 

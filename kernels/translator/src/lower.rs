@@ -15,7 +15,6 @@ mod call;
 mod convert;
 mod flow;
 mod memory;
-mod table;
 
 /// A kernel while it is translated.
 pub(crate) struct Lower<'m> {
@@ -227,8 +226,8 @@ impl<'m> Lower<'m> {
             (Scalar::Pointer(_), Arg::Reg(_) | Arg::Symbol(_)) => {
                 Ok(self.address_in(part, Space::Generic)?.base)
             }
-            (Scalar::BOOL, Arg::Number(number)) => {
-                let word = self.in_register(Part::number(Scalar::WORD, (number & 1) as u64))?;
+            (Scalar::BOOL, Arg::Number(_, bit)) => {
+                let word = self.in_register(Part::number(Scalar::WORD, bit))?;
                 Ok(self.is_set(word)?.base)
             }
             (_, base) => Ok(base),

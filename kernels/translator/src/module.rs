@@ -4,20 +4,7 @@ use std::fmt::Write;
 
 use crate::graph::Graph;
 use crate::ir::{Function, Global, Module};
-use crate::{Error, Result, lower, tidy};
-
-/// What the driver has: for `printf` and `assert`.
-const OF_DRIVER: [(&str, &str); 2] = [
-    (
-        "vprintf,",
-        ".extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 arguments);",
-    ),
-    (
-        "__assertfail,",
-        ".extern .func __assertfail (.param .b64 message, .param .b64 file, .param .b32 line, \
-         .param .b64 function, .param .b64 width);",
-    ),
-];
+use crate::{Error, Result, lower, table, tidy};
 
 pub(crate) fn write(module: &Module<'_>) -> Result<String> {
     let kernels = module.functions.iter().map(|function| kernel(module, function));
@@ -32,8 +19,10 @@ pub(crate) fn write(module: &Module<'_>) -> Result<String> {
         version % 10,
         module.source.rsplit('/').next().unwrap_or_default()
     );
-    for (_, declaration) in OF_DRIVER.iter().filter(|(call, _)| kernels.contains(call)) {
-        let _ = writeln!(out, "{declaration}");
+    for (name, declaration) in table::rows("declaration") {
+        if kernels.contains(&format!("{name},")) {
+            let _ = writeln!(out, "{declaration}");
+        }
     }
     for global in module.globals.iter().filter(|global| !global.name.starts_with("llvm.")) {
         let variable = variable(global).map_err(|error| {

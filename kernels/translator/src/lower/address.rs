@@ -103,8 +103,8 @@ impl Lower<'_> {
             }
         }
         let index = self.one(index)?;
-        if let Arg::Number(number) = index.base {
-            return Ok(place.plus(number.wrapping_mul(size)));
+        if let Some(bits) = index.bits() {
+            return Ok(place.plus(sign_extended(bits, index.kind.bits()).wrapping_mul(size)));
         }
         let base = self.address(Part { offset: 0, ..place })?;
         let factor = Part::number(Scalar::LONG, size as u64);

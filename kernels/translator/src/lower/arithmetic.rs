@@ -3,7 +3,7 @@
 use crate::code::Part;
 use crate::ir::{Id, Instruction};
 use crate::lower::Lower;
-use crate::lower::table::{INSTRUCTIONS, find};
+use crate::table::find;
 use crate::types::{Scalar, Space, Type};
 use crate::{Error, Result};
 
@@ -41,7 +41,7 @@ impl<'m> Lower<'m> {
     }
 
     pub(super) fn by_table(&mut self, name: &str, kind: Scalar, parts: &[Part]) -> Result<Part> {
-        let text = find(&INSTRUCTIONS, name);
+        let text = find("instruction", name);
         let text = text.ok_or_else(|| Error::unknown(format!("the instruction {name}")))?;
         self.steps(&text, kind, parts)
     }

@@ -4,8 +4,8 @@
 use crate::code::{Arg, Part};
 use crate::ir::Instruction;
 use crate::lower::Lower;
-use crate::lower::table::{ACTIONS, CALLS, FUNCTIONS, find};
 use crate::read::unescaped;
+use crate::table::find;
 use crate::types::Scalar;
 use crate::{Error, Result};
 
@@ -14,7 +14,7 @@ impl Lower<'_> {
         let kinds = call.of.parts()?;
         let kind = kinds.first().map_or(Scalar::WORD, |(kind, _)| *kind);
         let Some(name) = call.name.strip_prefix("llvm.") else {
-            let text = find(&CALLS, call.name).ok_or_else(|| {
+            let text = find("call", call.name).ok_or_else(|| {
                 Error::new(format!(
                     "{} is called: it has no body, or calls itself; all functions have to be \
                      inlined",
@@ -26,7 +26,7 @@ impl Lower<'_> {
         if let Some("memcpy" | "memmove" | "memset") = name.split('.').next() {
             return self.fill(call);
         }
-        if let Some(text) = find(&FUNCTIONS, name) {
+        if let Some(text) = find("function", name) {
             // Flags such as “zero is poison” are of no part.
             let is_flag = |id: &usize| self.function.values[*id].kind == Scalar::BOOL;
             let operands: Vec<_> =
@@ -39,7 +39,7 @@ impl Lower<'_> {
                 lower.steps(&text, kind, &parts)
             });
         }
-        let text = find(&ACTIONS, name);
+        let text = find("action", name);
         let text = text.ok_or_else(|| Error::unknown(format!("the function {}", call.name)))?;
         let text = text.replace('N', &kind.width().to_string()) + ";";
         // What is given to other lanes, and an address.
@@ -85,7 +85,7 @@ impl Lower<'_> {
             // The result with this number has to be where the operand is.
             let result = constraint.parse().ok().and_then(|place: usize| results.get(place));
             args.push(match (constraint, part.base, result) {
-                ("n" | "i", number @ Arg::Number(_), _) => number,
+                ("n" | "i", number @ Arg::Number(..), _) => number,
                 (_, _, Some(result)) => {
                     let part = self.in_class(part, result.kind)?;
                     self.copy(*result, part.base);

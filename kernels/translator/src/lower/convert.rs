@@ -1,6 +1,6 @@
 //! Conversions from one type to another.
 
-use crate::code::{Arg, Part};
+use crate::code::Part;
 use crate::ir::Instruction;
 use crate::lower::Lower;
 use crate::types::{Scalar, Space, sign_extended};
@@ -93,10 +93,13 @@ impl Lower<'_> {
             return Ok(result);
         }
         let wide = self.widened(part, signed)?;
-        match wide.base {
-            Arg::Number(number) => Ok(Part::number(to, number as u64)),
-            _ if wide.kind.width() == to.width() => Ok(Part { kind: to, ..wide }),
-            _ => self.pure(to, if signed { "cvt.s64.s32" } else { "cvt.u64.u32" }, &[wide]),
+        match wide.bits() {
+            Some(bits) if signed => {
+                Ok(Part::number(to, sign_extended(bits, wide.kind.bits()) as u64))
+            }
+            Some(bits) => Ok(Part::number(to, bits)),
+            None if wide.kind.width() == to.width() => Ok(Part { kind: to, ..wide }),
+            None => self.pure(to, if signed { "cvt.s64.s32" } else { "cvt.u64.u32" }, &[wide]),
         }
     }
 

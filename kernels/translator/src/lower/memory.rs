@@ -3,7 +3,7 @@
 use crate::code::{Arg, Part};
 use crate::ir::Instruction;
 use crate::lower::Lower;
-use crate::lower::table::{ATOMICS, find};
+use crate::table::find;
 use crate::types::{Scalar, Space, Type};
 use crate::{Error, Result};
 
@@ -97,18 +97,14 @@ impl Lower<'_> {
             let these = parts.get(done..done + count);
             let these = these.ok_or_else(|| Error::unknown("a value of another type here"))?;
             done += count;
-            let (base, address) = self.operand(to.plus(at), if loads { count } else { 0 })?;
-            let first = usize::from(!loads);
-            let values: Vec<_> = (first..first + count).map(|at| format!("${at}")).collect();
-            let (vector, values) = match &values[..] {
-                [one] => (String::new(), one.clone()),
-                all => (format!(".v{count}"), format!("{{{}}}", all.join(", "))),
-            };
+            let (base, address) = self.operand(to.plus(at), count)?;
+            let (vector, values) =
+                [("", "$0"), (".v2", "{$0, $1}"), (".v4", "{$0, $1, $2, $3}")][count / 2];
             let name = format!("{name}{vector}.{}", kind.in_memory()?);
             if loads {
                 self.emit(&format!("{name} {values}, {address};"), these, vec![base]);
             } else {
-                let args = [base].into_iter().chain(these.iter().map(|part| part.base)).collect();
+                let args = these.iter().map(|part| part.base).chain([base]).collect();
                 self.emit(&format!("{name} {address}, {values};"), &[], args);
             }
         }
@@ -134,7 +130,7 @@ impl Lower<'_> {
         let (kind, swaps) = (value.kind, instruction.op == "cmpxchg");
         let (name, bits) =
             (if swaps { "compare" } else { instruction.name }, kind.bits().to_string());
-        let operation = find(&ATOMICS, name).map(|text| text.replace('N', &bits));
+        let operation = find("atomic", name).map(|text| text.replace('N', &bits));
         let operation = operation.filter(|text| kind.bits() >= 32 && text.ends_with(&bits));
         let unknown = || Error::unknown(format!("the atomic operation {name} on {bits} bits"));
         let operation = operation.ok_or_else(unknown)?;
