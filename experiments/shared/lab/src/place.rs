@@ -201,8 +201,8 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
     } else if !options.replace && would_lose_unedited(&results, record) {
         let path = results.path(&record.machine.name, &record.experiment)?;
         Table::complain(&format!(
-            "{NOT_RECORDED}these sources are edited, and {} counts committed ones (--replace \
-             replaces it)",
+            "{NOT_RECORDED}these sources are edited, and {} counts committed ones: commit them, \
+             and run this again (--replace would have it count edited ones)",
             path.display()
         ));
     } else {
