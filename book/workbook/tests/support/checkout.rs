@@ -128,6 +128,7 @@ impl Checkout {
     }
 
     /// A copy in which the program finds NVRTC and ptxas as it does in this checkout.
+    #[allow(dead_code)] // not of all tests
     pub(crate) fn with_compilers() -> Checkout {
         let checkout = Checkout::new();
         let environment = self::root().join(".venv");
