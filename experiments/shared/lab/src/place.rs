@@ -317,13 +317,44 @@ fn base_name(machine: &Machine) -> String {
 mod tests {
     use super::*;
 
-    fn machine(gpu: &str, count: usize) -> Machine {
+    fn record() -> Record {
         let json = include_str!("../../record/tests/golden/h200/example.json");
-        let record = record::file::parse("example.json".as_ref(), json).unwrap();
-        let mut machine = record.machine;
+        record::file::parse("example.json".as_ref(), json).unwrap()
+    }
+
+    fn machine(gpu: &str, count: usize) -> Machine {
+        let mut machine = record().machine;
         machine.gpus[0].name = gpu.to_owned();
         machine.gpus = vec![machine.gpus.remove(0); count];
         machine
+    }
+
+    #[test]
+    fn a_machine_gets_the_first_name_that_is_free_or_its_own() {
+        // Whose records lie there already (machine, experiment, mine), and the name taken.
+        let (here, there) = ("here", "there");
+        for (records, name) in [
+            (vec![], "h200"),
+            (vec![("h200", here, true)], "h200"),
+            (vec![("h200", here, false)], "h200-2"),
+            (vec![("h200", there, false)], "h200-2"),
+            (vec![("h200", here, true), ("h200", there, false)], "h200-2"),
+            (vec![("h200", here, false), ("h200-2", here, true)], "h200-2"),
+            (vec![("h200", here, false), ("h200-2", there, false)], "h200-3"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let results = Results::new(folder.path());
+            for (machine, experiment, is_mine) in records {
+                let mut record = record();
+                record.machine.name = machine.to_owned();
+                record.experiment = experiment.to_owned();
+                if !is_mine {
+                    record.machine.cpu.model = "another processor".to_owned();
+                }
+                results.write(&record).unwrap();
+            }
+            assert_eq!(free_name(&results, &record().machine, here, false).unwrap(), name);
+        }
     }
 
     #[test]

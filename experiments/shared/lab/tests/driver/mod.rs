@@ -20,11 +20,9 @@ use walkdir::WalkDir;
 /// The experiments whose programs are run again and again. The first two only copy.
 pub(crate) const EXPERIMENTS: [&str; 3] = ["transfer-bandwidth", "host-memory", "coalescing"];
 
-/// More programs that only copy; these are run once.
-pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
-
 /// Programs that are run on the emulated driver only.
-pub(crate) const EMULATED: [&str; 12] = [
+pub(crate) const EMULATED: [&str; 13] = [
+    "staged-copies",
     "vector-add",
     "warps",
     "memories",
@@ -40,8 +38,7 @@ pub(crate) const EMULATED: [&str; 12] = [
 ];
 
 /// Folder of these programs.
-static PROGRAMS: LazyLock<PathBuf> =
-    LazyLock::new(|| build(EXPERIMENTS.iter().chain(&MORE).chain(&EMULATED)));
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| build(EXPERIMENTS.iter().chain(&EMULATED)));
 
 /// Builds the experiments of these names. Returns the folder of their programs: where cargo
 /// puts those of the profile that this test was built with. It does not build other packages'
