@@ -153,8 +153,7 @@ fn look_at(page: &Page, name: &str, axe: bool, found: &mut Vec<String>) {
             let rules = match is_typical {
                 true => Rules::All,
                 false if view == LIGHT => Rules::AllButContrast,
-                // The colours of links are those of the light theme in a window.
-                false => Rules::WithoutColors,
+                false => Rules::OfScrolling,
             };
             faults.extend(axe::findings(page, "html", rules));
         }
