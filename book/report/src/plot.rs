@@ -120,6 +120,7 @@ impl Plot<'_> {
         let names = Names { labels: &self.common.labels, order };
         if self.machine.is_reference() {
             names.check(&chosen)?;
+            self.common.filter.check(self.record, &chosen)?;
         }
         Ok((chosen, names))
     }

@@ -202,7 +202,9 @@ impl Block {
         let on = self.machine.as_deref();
         let grids = records.both(experiment, on, |machine, record| {
             if machine.is_reference() {
-                self.names().check(&self.filter.all(record)?)?;
+                let chosen = self.filter.all(record)?;
+                self.names().check(&chosen)?;
+                self.filter.check(record, &chosen)?;
             }
             Ok((record, self.grid(machine, record)?))
         })?;

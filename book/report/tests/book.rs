@@ -1406,6 +1406,7 @@ fn charts_that_cannot_be_drawn() {
         of = "bandwidth" => of = "speed" => no metric `speed`: there are time, bandwidth, arithmetic, share_of_peak, samples, checked, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
         title = => experiment = "transpose"\ntitle = => `h200` has no measured record of `transpose`
         case = "copy" => case = "move" => matches none on `h200`: `case` is `copy`
+        case = "copy" => case = ["copy", "move"] => where: `move` matches none on `h200`: `case` is `copy`
         of = "bytes" => of = "kind" => x: a measurement has no number `kind`
         series = "kind" =>  => bytes = 1024 matches 2: give also `kind`
         pinned = "page-locked" => pined = "page-locked" => labels: no measurement has the value `pined`
@@ -1462,6 +1463,7 @@ fn tables_and_predictions_that_cannot_be_made() {
         rows = ["kind"] => rows = ["kind"]\ncolumns_by = "bytes" => with `columns_by` there is one metric
         rows = ["kind"] => rows = ["size"]\n# => headings: there is no column `kind`
         headings = { kind =  => headings = { case =  => headings: there is no column `case`
+        case = "copy" => case = ["copy", "move"] => where: `move` matches none on `h200`: `case` is `copy`
         bytes = "1MiB" => bytes = "2MiB" => matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`
         , bytes = "1MiB" =>  => the row "pageable" matches 3: give also `bytes`
         "share_of_peak" => "model.speed" => this measurement has no `model.speed`

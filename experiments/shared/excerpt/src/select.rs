@@ -79,6 +79,27 @@ impl Filter {
         Ok(chosen)
     }
 
+    /// An error if one of several values of a parameter chooses nothing, and nothing that was
+    /// skipped either: a misspelt one would be silent.
+    pub fn check(&self, record: &Record, chosen: &[&Measurement]) -> Result<(), String> {
+        for (key, values) in self.0.iter().filter(|(_, values)| values.len() > 1) {
+            let mut there = distinct(chosen, key);
+            if chosen.iter().any(|m| parameter(m, key).is_none()) {
+                there.push(ABSENT.into());
+            }
+            for value in values.iter().filter(|value| !there.contains(value)) {
+                let alone = Filter(BTreeMap::from([(key.clone(), vec![value.clone()])]));
+                if self.and(&alone).skipped(record).is_empty() {
+                    let (machine, there) = (&record.machine.name, list(&there));
+                    return Err(format!(
+                        "where: `{value}` matches none on `{machine}`: `{key}` is {there}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The only chosen measurement.
     pub fn choose_one<'r>(&self, record: &'r Record) -> Result<&'r Measurement, String> {
         only(&self.choose(record)?)
