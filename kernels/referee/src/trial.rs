@@ -369,7 +369,7 @@ impl Trial {
                 };
                 let text = format!(
                     "`{name}` is `__constant__` and zero: say what your program copies there, such \
-                     as --symbol {name}={kind}[{}]:ramp",
+                     as --symbol {name}={kind}[{}]:random",
                     variable.bytes / width
                 );
                 self.find(Kind::Note, None, "", text);

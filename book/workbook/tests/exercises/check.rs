@@ -249,7 +249,7 @@ fn what_is_found_is_said_once_with_what_to_do() {
     let launch = "--grid 1 --block 3 --arg out=f32[3]";
     let note = "`weights` is `__constant__` and zero";
     let text = said(check(symbol, launch), 0);
-    assert!(text.contains(note) && text.contains("--symbol weights=f32[3]:ramp"), "{text}");
+    assert!(text.contains(note) && text.contains("--symbol weights=f32[3]:random"), "{text}");
     let text = said(check(symbol, &format!("{launch} --symbol weights=f32[3]:0.1")), 0);
     assert!(text.contains("out = 0.1, 0.1, 0.1 ") && !text.contains(note), "{text}");
     for (value, why) in [
