@@ -131,6 +131,8 @@ pub(crate) struct Kernel {
     pub(crate) blocks: Vec<Block>,
     /// What each register holds.
     pub(crate) registers: Vec<Scalar>,
+    /// Registers that keep what they had on a way where nobody cares.
+    pub(crate) kept: HashSet<Reg>,
 }
 
 impl Kernel {

@@ -38,8 +38,12 @@ pub(crate) fn drop_moves(kernel: &mut Kernel) {
     }
     let all = 0..set.len();
     let same = all.clone().map(|reg| match set[reg][..] {
-        [Some(from), ref others @ ..] if set[from] == [None] => {
-            if others.iter().all(|other| *other == Some(from)) { from } else { reg }
+        [Some(from), ref others @ ..] if set[from] == [None] && !kernel.kept.contains(&reg) => {
+            if others.iter().all(|other| *other == Some(from)) {
+                from
+            } else {
+                reg
+            }
         }
         _ => reg,
     });

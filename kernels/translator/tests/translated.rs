@@ -184,6 +184,14 @@ fn what_is_not_known_is_refused_with_its_line() {
             "@llvm.nvvm.cluster.wait(",
             "line 17: the translator does not know the function llvm.nvvm.cluster.wait",
         ),
+        // A function of the source's, which only has the name of one of LLVM's.
+        (
+            WARP,
+            "@llvm.nvvm.bar.warp.sync(",
+            "@trap(",
+            "line 17: trap is called: it has no body, or calls itself; all functions have to be \
+             inlined",
+        ),
         (
             WARP,
             "\"=r,r,n,0\"",

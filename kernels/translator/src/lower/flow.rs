@@ -84,6 +84,8 @@ impl Lower<'_> {
             let value = place.and_then(|place| phi.operands.get(place));
             let value = *value.ok_or_else(|| Error::unknown("a phi without this way"))?;
             if let Origin::Undefined = function.values[value].origin {
+                let targets = self.parts(id)?;
+                self.kernel.kept.extend(targets.iter().filter_map(|part| part.base.reg()));
                 continue;
             }
             for (target, mut part) in self.parts(id)?.into_iter().zip(self.parts(value)?) {
