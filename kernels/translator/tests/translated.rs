@@ -10,13 +10,16 @@ use emulator::{Launch, Memory, Module, Options};
 use translator::translate;
 
 const FLOW: &str = include_str!("goldens/flow.ll");
+const LATER: &str = include_str!("goldens/later.ll");
 const MEMORY: &str = include_str!("goldens/memory.ll");
 const NUMBERS: &str = include_str!("goldens/numbers.ll");
 const WARP: &str = include_str!("goldens/warp.ll");
 
 #[test]
 fn ptx_is_as_committed() {
-    for (name, ir) in [("flow", FLOW), ("memory", MEMORY), ("numbers", NUMBERS), ("warp", WARP)] {
+    for (name, ir) in
+        [("flow", FLOW), ("later", LATER), ("memory", MEMORY), ("numbers", NUMBERS), ("warp", WARP)]
+    {
         let ptx = translate(ir).unwrap();
         let path = format!("{}/tests/goldens/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -83,6 +86,18 @@ fn loops_ways_and_choices_lead_where_the_source_says() {
         assert_eq!(out[2 * i as usize..][..2], [a, steps], "thread {i}");
     }
     assert_eq!(out[62..], [0, 0], "the last thread has nothing to do");
+}
+
+#[test]
+fn a_value_is_kept_for_the_next_turn_if_there_is_none_before_the_first() {
+    let input: Vec<i32> = (0..128).map(|i| if i < 32 { 2 * i + 1 } else { i * i }).collect();
+    let bytes: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let after = run(LATER, "later", &[&bytes, &[0; 512]], &4u32.to_le_bytes());
+    let out = words(&after[1], i32::from_le_bytes);
+    for i in 32..128 {
+        let expected = if input[i] % 2 == 0 { input[i - 32] - input[i] } else { 0 };
+        assert_eq!(out[i], expected, "element {i}");
+    }
 }
 
 #[test]
