@@ -27,8 +27,8 @@ pub(crate) struct Lower<'m> {
     above: Vec<usize>,
     /// The parts of each value that has been computed.
     values: Vec<Option<Vec<Part>>>,
-    /// What has been computed where, by its text and operands, to be used again.
-    computed: HashMap<(String, Vec<Arg>), Vec<(usize, Arg)>>,
+    /// What has been computed where, to be used again.
+    computed: HashMap<Computation, Vec<(usize, Arg)>>,
     /// Registers in which all bits from this one on are zero.
     short: HashMap<Arg, u32>,
     /// Addresses in a space: the generic one that each was made of.
@@ -39,6 +39,9 @@ pub(crate) struct Lower<'m> {
     /// The line of the source.
     line: u32,
 }
+
+/// An instruction's text and operands.
+type Computation = (String, Vec<Arg>);
 
 /// A kernel's code.
 pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Kernel> {

@@ -46,7 +46,7 @@ impl<'m> Lower<'m> {
         self.steps(&text, kind, parts)
     }
 
-    /// The result of the last one of such instructions as tables have.
+    /// The result of the last one of such instructions as [the table](crate::table) has.
     pub(super) fn steps(&mut self, text: &str, kind: Scalar, parts: &[Part]) -> Result<Part> {
         let of = parts.first().map_or(kind, |part| part.kind);
         if matches!(of, Scalar::Int(bits) if bits != of.width()) && text.contains(".bN") {
