@@ -7,7 +7,7 @@ extern "C" __global__ void negative(const unsigned char *in, unsigned char *out,
         return;
 
     uint4 pixels = ((const uint4 *)in)[i];
-    // 255 - x is x with all eight bits turned over, so a word's four bytes need no taking apart.
+    // 255 - x is x with all eight bits inverted, so a word's four bytes need no taking apart.
     pixels.x = ~pixels.x;
     pixels.y = ~pixels.y;
     pixels.z = ~pixels.z;

@@ -12,6 +12,7 @@ extern "C" __global__ void find_best(
         return;
     while (atomicCAS(lock, 0, 1) != 0)
         ;
+    __threadfence(); // this thread sees the best of the one that had the lock before
     if (in[i] > best[0]) {
         best[0] = in[i];
         best[1] = i;

@@ -43,11 +43,12 @@ extern "C" __global__ void summer(
         }
         while (atomicCAS(lock, 0, 1) != 0)
             ;
+        __threadfence(); // this thread sees the best of the one that had the lock before
         if (most > best[0]) {
             best[0] = most;
             best[1] = at;
         }
         __threadfence();     // whoever takes the lock next sees this best
-        atomicExch(lock, 0); // and whoever took it gives it back
+        atomicExch(lock, 0); // and every thread that took it gives it back
     }
 }

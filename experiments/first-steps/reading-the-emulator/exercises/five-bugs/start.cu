@@ -1,8 +1,8 @@
 // above[0] = how many days are hotter than `limit`; best[0] = the highest temperature, best[1] =
 // its day.
 //
-// A thread for each day, in blocks of 256. `above`, `best` and `lock` are 0 at first. (`volatile`:
-// it is read from memory each time.)
+// A thread for each day, in blocks of 256. `above`, `best` and `lock` are 0 at first. `volatile`
+// says that it is read from memory each time.
 
 extern "C" __global__ void summer(
     const int *days, int limit, unsigned int *above, volatile int *best,
@@ -43,6 +43,7 @@ extern "C" __global__ void summer(
         }
         while (atomicCAS(lock, 0, 1) != 0)
             ;
+        __threadfence(); // this thread sees the best of the one that had the lock before
         if (most > best[0]) {
             best[0] = most;
             best[1] = at;
