@@ -126,7 +126,7 @@ fn blocks<'t>(
     }
     for label in body.lines().filter_map(label) {
         let number = cursor.blocks.len();
-        cursor.blocks.insert(label.to_owned(), number);
+        cursor.blocks.entry(label.to_owned()).or_insert(number);
     }
     let (mut blocks, mut current, mut rest) = (vec![Vec::new(); cursor.blocks.len()], 0, body);
     while let Some(first) = rest.lines().next() {

@@ -16,7 +16,10 @@ impl<'m> Lower<'m> {
     pub(super) fn arithmetic(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
         let op = instruction.op;
         self.each(&instruction.operands, |lower, at, parts| {
-            let (mut parts, kind) = (parts.to_vec(), parts[0].kind);
+            let [Part { kind, .. }, ..] = *parts else {
+                return Err(Error::unknown(format!("{op} of nothing")));
+            };
+            let mut parts = parts.to_vec();
             if let (Scalar::BOOL, [x, y]) = (kind, &parts[..]) {
                 return lower.logic(op, *x, *y);
             }
