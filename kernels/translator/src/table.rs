@@ -1,16 +1,22 @@
 //! The table of what is one instruction of PTX, or a few. It says how it is read.
 
-const TABLE: &str = include_str!("table.txt");
+use std::sync::LazyLock;
+
+/// Kind, pattern of names, and text of each row.
+static ROWS: LazyLock<Vec<[&str; 3]>> = LazyLock::new(|| {
+    let rows = include_str!("table.txt").lines().filter(|row| !row.starts_with('#'));
+    rows.filter_map(|row| row.splitn(3, ' ').collect::<Vec<_>>().try_into().ok()).collect()
+});
 
 /// All rows of a kind: a pattern of names, and a text.
 pub(crate) fn rows(kind: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = TABLE.lines().filter_map(move |row| row.strip_prefix(kind)?.strip_prefix(' '));
-    rows.filter_map(|row| row.split_once(' '))
+    ROWS.iter().filter(move |row| row[0] == kind).map(|[_, pattern, text]| (*pattern, *text))
 }
 
 /// The text that stands behind a name in the rows of a kind.
 pub(crate) fn find(kind: &str, name: &str) -> Option<String> {
-    rows(kind).find_map(|(pattern, text)| {
+    let first = name.split('.').next().unwrap_or_default();
+    rows(kind).filter(|(pattern, _)| pattern.contains(first)).find_map(|(pattern, text)| {
         let (mut text, mut words) = (text.to_owned(), name.split('.'));
         let fits = pattern.split('.').all(|pattern| {
             let word = words.next().unwrap_or_default();
