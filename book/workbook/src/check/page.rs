@@ -123,7 +123,8 @@ fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
         }
         write!(html, "<td class=\"code\">{}", lines(code))?;
         for finding in here {
-            write!(html, "<div class=\"said\">{}</div>", said(finding))?;
+            let word = finding.kind.word();
+            write!(html, "<div class=\"said {word}\">{}</div>", said(finding))?;
         }
         *html += "\n";
     }
