@@ -96,8 +96,8 @@ impl Column {
     }
 }
 
-const READ: &str = "let neighbouring threads read neighbouring elements";
-const WRITE: &str = "let neighbouring threads write neighbouring elements";
+const READ: &str = "let the threads of a warp read neighbouring elements";
+const WRITE: &str = "let the threads of a warp write neighbouring elements";
 const BANKS: &str = "let the threads of a warp use different banks";
 
 /// All of them, in their order.

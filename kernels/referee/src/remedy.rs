@@ -20,7 +20,7 @@ pub(crate) fn of_fault(fault: &Fault, buffers: &BTreeMap<String, Buffer>, form: 
     match fault.kind {
         FaultKind::Uninitialised if buffer.fill.is_none() => format!(
             ". `{name}` was given without a fill: if your program writes it before this kernel, \
-             say so with --arg {}:ramp",
+             say so with --arg {}:ramp, or :zero for what it adds to",
             written(name, buffer)
         ),
         FaultKind::OutOfBounds => to_spare(fault, name, buffer, form).unwrap_or_default(),

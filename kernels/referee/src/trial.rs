@@ -525,7 +525,7 @@ fn results(finished: &Finished<'_>) -> Result<Vec<String>> {
         if bytes.is_empty() || placed.filled.as_ref() == Some(&bytes) {
             continue;
         }
-        said.push(format!("{name} {}", content(name, placed, &bytes, finished)?));
+        said.push(content(name, placed, &bytes, finished)?);
     }
     let printed = finished.ran.counts.iter().map(|counts| counts.printed.as_str());
     let printed = printed.collect::<String>();
@@ -557,11 +557,11 @@ fn content(
     }
     let shown = shown.join(", ");
     Ok(match unwritten {
-        None => format!("= {shown}"),
+        None => format!("{name} = {shown}"),
         Some(_) => {
             let first = placed.place(name, written / width);
-            let before = if shown.is_empty() { String::new() } else { format!("= {shown}; ") };
-            format!("{before}nothing has written {first}")
+            let before = if shown.is_empty() { ":" } else { &format!(" = {shown};") };
+            format!("{name}{before} nothing has written {first}")
         }
     })
 }
@@ -635,7 +635,7 @@ mod tests {
         );
         let text = said(&PTX.concat(), "--arg x=f32[n] --arg y=f32[n] --arg n");
         let end = ". `x` was given without a fill: if your program writes it before this kernel, \
-                   say so with --arg x=f32[n]:ramp";
+                   say so with --arg x=f32[n]:ramp, or :zero for what it adds to";
         assert!(
             text.contains("reads x[0], where nothing was written") && text.ends_with(end),
             "{text}"

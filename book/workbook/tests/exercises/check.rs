@@ -218,7 +218,7 @@ fn what_is_found_is_said_once_with_what_to_do() {
     check(strided, "").misuses(&["--arg 'p=f32[n][8]' --arg 1.0 --arg n --set n=1000"]);
     let launch = "--grid ceil(n/256) --block 256 --arg p=f32[n][8]:ramp --arg 1.0 --arg n";
     let text = said(check(strided, &format!("{launch} --set n=1000 --set n=999")), 0);
-    for what in ["read as these bytes need: let neighbouring threads read", "written as these"] {
+    for what in ["read as these bytes need: let the threads of a warp read", "written as these"] {
         assert_eq!(text.matches(&format!("×8.00 as many sectors are {what}")).count(), 1, "{text}");
         assert_eq!(text.matches(&what[..9]).count(), 1, "{text}");
     }
