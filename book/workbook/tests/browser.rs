@@ -642,20 +642,20 @@ fn a_veiled_figure_can_be_shown_without_a_guess() {
 fn a_prediction_in_a_fold_veils_its_own_chart_there() {
     let Some(browser) = Browser::get() else { return };
     let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("id=\"prediction-all-reduce-latency\"")[0]);
+    page.open(&book::chapters_with("id=\"prediction-paged-cache-saved\"")[0]);
     let open = "(fold => {
         fold.open = true;
         const inside = [...fold.querySelectorAll('.veiled')].map(figure => figure.id);
         const outside = [...document.querySelectorAll('.veiled')].length - inside.length;
         return [fold.querySelector('section').dataset.figure, outside, ...inside].map(String);
-    })(document.getElementById('prediction-all-reduce-latency').closest('details'))";
+    })(document.getElementById('prediction-paged-cache-saved').closest('details'))";
     let [figure, outside, inside @ ..] = &page.texts(open)[..] else { panic!("no fold") };
     assert!(inside.contains(figure), "{figure} is not veiled");
     page.evaluate(
         "(section => {
              section.querySelector('input').value = '12';
              section.querySelector('form').requestSubmit();
-         })(document.getElementById('prediction-all-reduce-latency'))",
+         })(document.getElementById('prediction-paged-cache-saved'))",
     );
     let label = format!("document.querySelector('#{figure} > .wide .guess text')");
     for fold_was in ["open", "closed"] {
