@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use cudarc::driver::sys::CUresult::{self, *};
 use emulator::Module;
@@ -142,6 +142,22 @@ thread_local! {
     static OF_THREAD: RefCell<Vec<(usize, u32)>> = const { RefCell::new(vec![]) };
 }
 
+unsafe extern "C" {
+    // C's, whose promise is to call any such function when the process ends or the library is
+    // unloaded: nothing that a caller could do wrong.
+    safe fn atexit(function: extern "C" fn()) -> c_int;
+}
+
+/// Tells the order of a program's work however it ends: programs in C seldom give their contexts
+/// back. One that ends within a call, in another thread, is told nothing.
+extern "C" fn tell_order_at_end() {
+    match DRIVER.try_lock() {
+        Ok(driver) => driver.tell_order(),
+        Err(TryLockError::Poisoned(driver)) => driver.into_inner().tell_order(),
+        Err(TryLockError::WouldBlock) => {}
+    }
+}
+
 fn is_order_told() -> bool {
     std::env::var_os(ORDER).is_some_and(|value| value == "1")
 }
@@ -165,6 +181,7 @@ impl Driver {
         let (memory, mut recorder) = (Memory::new(gpus.len()), Recorder::default());
         if is_order_told() {
             recorder.start(&memory);
+            atexit(tell_order_at_end);
         }
         Driver {
             initialised: false,

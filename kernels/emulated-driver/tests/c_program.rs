@@ -25,7 +25,7 @@ fn a_program_in_c_runs() {
         let [out, err] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
         (ended.status.code(), out, err)
     };
-    let program = |name: &str| {
+    let program = |name: &str, order: &str| {
         let program = folder.join(name);
         let (code, _, err) = run(Command::new("cc")
             .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o"])
@@ -36,12 +36,17 @@ fn a_program_in_c_runs() {
         run(Command::new(&program)
             .arg(sources.join("add.ptx"))
             .env("LD_LIBRARY_PATH", &folder)
+            .env("WORKBOOK_EMULATED_ORDER", order)
             .env_remove("CUDA_VISIBLE_DEVICES"))
     };
-    assert_eq!(program("program"), (Some(0), "all of it\n".to_owned(), String::new()));
+    assert_eq!(program("program", "0"), (Some(0), "all of it\n".to_owned(), String::new()));
+    // It gives its own context back, and has no primary one.
+    let (code, _, err) = program("program", "1");
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.starts_with("emulated driver: order: "), "{err}");
 
     // The next step is told once, whatever the runtime says then.
-    let (code, out, err) = program("runtime");
+    let (code, out, err) = program("runtime", "0");
     assert_eq!((code, out.as_str(), err.lines().count()), (Some(0), "", 1), "{err}");
     assert!(err.ends_with("one by one: cargo workbook check my.cu\n"), "{err}");
 }

@@ -117,7 +117,6 @@ api! {
         session.gpus[gpu].retained = left;
         if left == 0 && let Some(handle) = session.gpus[gpu].primary.take() {
             session.end_context(handle);
-            session.tell_order();
         }
     }
 
