@@ -63,12 +63,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
     let mut references = into.references()?;
     references.push(EMULATED.to_owned()); // the book shows what it counted, too
-    let (mut imported, mut refused) = (0, 0);
-    let mut refuse = |why: Error| {
-        // Nobody knows the folder that an archive was unpacked to.
+    let (mut imported, mut refused) = (0, vec![]);
+    // Nobody knows the folder that an archive was unpacked to.
+    let mut refuse = |experiment: &str, why: Error| {
         let why = format!("{why:#}").replace(&folder.display().to_string(), &shown);
-        complain!("refused: {why}");
-        refused += 1;
+        refused.push((experiment.to_owned(), why));
     };
     let mut others = vec![];
     let lock = into.lock()?;
@@ -83,23 +82,25 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             let label = run.label().or(label.as_deref());
             match take(&run, (&machine, &experiment), (name, label), &coming) {
                 Ok(record) => coming.push(record),
-                Err(why) => refuse(why),
+                Err(why) => refuse(&experiment, why),
             }
         }
         let mut place = Place::new(&into, name, &coming, is_reference, *replace)?;
         for (file, record) in coming {
+            let experiment = record.experiment.clone();
             match place.give(record).context(file) {
                 Ok(path) => {
                     let path = path.strip_prefix(root).unwrap_or(&path);
                     say!("imported: {}", path.display());
                     imported += 1;
                 }
-                Err(why) => refuse(why),
+                Err(why) => refuse(&experiment, why),
             }
         }
     }
     drop(lock);
-    match (imported, refused) {
+    tell(&refused);
+    match (imported, refused.len()) {
         (0, 0) => bail!("{shown} holds no records"),
         (_, 0) => {
             let shown = report::Options::of(&root.join("book"))?.this_machine;
@@ -113,7 +114,42 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        _ => bail!("{refused} of {} records were refused", imported + refused),
+        (_, refused) => bail!("{refused} of {} records were refused", imported + refused),
+    }
+}
+
+/// So many records are named of those that are refused for one reason, if there are more than
+/// one more.
+const MOST_NAMED: usize = 2;
+
+/// Says which records are refused, each with its experiment, and why. A whole archive is often
+/// refused for one reason, which fifty lines would hide.
+fn tell(refused: &[(String, String)]) {
+    let mut by_reason: Vec<(String, Vec<&str>)> = vec![];
+    for (experiment, why) in refused {
+        // Its own file, and the one that it would replace, are called after it.
+        let reason = why.split_once(".json: ").map_or(why.as_str(), |(_, reason)| reason);
+        let reason = reason.replace(&format!("{experiment}.json"), "");
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(why),
+            None => by_reason.push((reason, vec![why])),
+        }
+    }
+    for (reason, all) in by_reason {
+        let named = if all.len() > MOST_NAMED + 1 { MOST_NAMED } else { all.len() };
+        for why in &all[..named] {
+            complain!("refused: {why}");
+        }
+        if named < all.len() {
+            complain!("refused, for the same reason: {} more", all.len() - named);
+        }
+        if reason.ends_with("does not match the folder's name") {
+            complain!(
+                "A record lies in a folder that is called as its machine was, or, if it has a \
+                 label, in one called by that inside it: give the folder this name again; \
+                 `--as NAME` takes the machine over under another."
+            );
+        }
     }
 }
 
