@@ -275,6 +275,14 @@ fn tell(
 ) {
     let bold = anstyle::Style::new().bold();
     say!("{bold}{b} against {a}{bold:#}: a ratio above 1 means that {b} is faster");
+    if !found.experiments.is_empty() {
+        let least = (threshold * 1e4).round() / 1e2;
+        let legend = format!(
+            "Each line has {a}, then {b}. Same: less than {least}% apart. Undecided: what was \
+             measured spreads too far to tell."
+        );
+        say!("{}", wrap(&legend, width(), 0));
+    }
     say!();
     match found.flips.len() {
         0 if found.experiments.is_empty() => {
@@ -370,7 +378,7 @@ fn list(experiment: &Experiment, threshold: f64, all: bool) {
     let Experiment { name, runs, unmatched, .. } = experiment;
     let runs = match runs {
         (1, 1) => String::new(),
-        (a, b) => format!(" ({a} runs against {b})"),
+        (a, b) => format!(" (runs: {a} → {b})"),
     };
     say!("  {name}{runs}");
     let room = width().saturating_sub(AROUND).max(20);

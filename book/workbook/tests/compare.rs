@@ -45,6 +45,10 @@ fn what_differs_comes_first_and_the_exit_code_tells() {
 
     let told = checkout.run("compare h200/before h200/after");
     let told = told.succeeds();
+    // In which order, and what the words mean that sections count.
+    for part in ["Each line has h200/before, then h200/after.", "Same: less than 5% apart."] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
     let claim = told.find(" → ").expect(told);
     let section = told.find("8.1  0.").expect("it is slower on the whole");
     assert!(claim < section, "{told}");
