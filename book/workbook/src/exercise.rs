@@ -118,7 +118,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let mut learner = Learner { root, all: &all, exercise, progress };
     if arguments.task {
         show::task(exercise);
-        say!("\nIts page: book/src/{}", exercise.page);
+        say!("\nIts page: {}", where_shown(root, &exercise.page));
     } else if arguments.reset {
         learner.reset()?;
     } else if arguments.hint {
@@ -193,6 +193,16 @@ fn verify(root: &Path, all: &[Exercise], arguments: &Arguments) -> Result<ExitCo
         }
     }
     Ok(code)
+}
+
+/// Where a page of the book is to be read: its source is full of what the build fills in.
+fn where_shown(root: &Path, page: &str) -> String {
+    let page = Path::new(page).with_extension("html").display().to_string().replace('\\', "/");
+    let built = format!("book/html/{page}");
+    match root.join(&built).is_file() {
+        true => format!("{built}, or {page} of `cargo workbook serve`"),
+        false => format!("{page}, once `cargo workbook serve` shows the book"),
+    }
 }
 
 /// The exercise of this name, or of this number in the list.
@@ -391,5 +401,22 @@ impl<'e> Learner<'e> {
         let next = list::next(self.all, &self.progress, Some(self.exercise));
         let done = self.progress.of(&self.exercise.name);
         show::keys(&self.file(), solved, &done, next.map(|(_, next)| next));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_shown_where_the_book_was_built() {
+        let root = crate::temporary::folder().unwrap();
+        let shown = || where_shown(root.path(), "first-steps/blocks.md");
+        assert_eq!(shown(), "first-steps/blocks.html, once `cargo workbook serve` shows the book");
+        let folder = root.path().join("book/html/first-steps");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("blocks.html"), "").unwrap();
+        let built = "book/html/first-steps/blocks.html, or first-steps/blocks.html of";
+        assert!(shown().starts_with(built), "{}", shown());
     }
 }
