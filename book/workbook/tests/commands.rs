@@ -1587,6 +1587,30 @@ fn import_of_anything_broken_leaves_it_out() {
     }
 }
 
+/// Whoever renames a folder, or has records of a machine that the book knows, is told so once.
+#[test]
+fn import_names_a_reason_once_and_the_remedy_with_it() {
+    let checkout = Checkout::small();
+    brought(&checkout, "h200", "coalescing", |_| {});
+    let record = checkout.read("brought/h200/coalescing.json");
+    for name in ["gather", "fusion", "memories", "warps"] {
+        let path = format!("brought/h200/{name}.json");
+        checkout.write(&path, &record);
+        edit_record(&checkout, &path, |record| record["experiment"] = json!(name));
+    }
+    let lines = |ended: &str| ended.lines().filter(|line| line.contains(".json: ")).count();
+    let ended = checkout.run("import brought");
+    let rest = "refused, for the same reason: 3 more";
+    ended.refuses(&["brought/h200/coalescing.json: h200 is a", rest, "5 of 5 records were"]);
+    assert_eq!(lines(&ended.stderr), 2, "{ended}");
+
+    fs::rename(checkout.path("brought/h200"), checkout.path("brought/mine")).unwrap();
+    let ended = checkout.run("import brought");
+    let remedy = "give the folder this name again; `--as NAME` takes the machine over";
+    ended.refuses(&["`h200` does not match the folder's name", rest, remedy]);
+    assert_eq!(lines(&ended.stderr), 2, "{ended}");
+}
+
 /// Out of an archive come records, whatever else is in it.
 #[test]
 fn import_takes_records_out_of_an_archive_and_nothing_else() {
@@ -1729,6 +1753,8 @@ fn shows_the_book_and_nothing_beside_it(checkout: &Checkout, server: &Server<&Ch
     ] {
         let answer = server.get(path);
         assert_eq!(answer.status, 404, "{path}: {}", answer.body);
+        // The page that says so, with the list of all.
+        assert!(answer.body.contains("<title>Page not found"), "{path}: {}", answer.body);
     }
 }
 

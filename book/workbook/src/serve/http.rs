@@ -25,6 +25,10 @@ const TIME: Duration = Duration::from_mins(1);
 /// The pause after a connection could not be taken: files that are open may be too many.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What a path that the book does not have gets, and mdBook's page for it.
+const NOT_FOUND: &str = "404 Not Found";
+const NOT_FOUND_PAGE: &str = "404.html";
+
 /// Serves from threads of its own, as long as the program runs.
 pub(super) fn start(listener: TcpListener, shown: Arc<Shown>) {
     thread::spawn(move || {
@@ -63,6 +67,10 @@ fn serve(mut stream: &TcpStream, shown: &Shown) -> io::Result<()> {
     let answer = head.as_deref().ok_or(too_long).and_then(|head| answer(head, &site));
     let (status, kind, body) = match answer {
         Ok((kind, body)) => ("200 OK", kind, body),
+        // With the list of pages, and the search.
+        Err((status @ NOT_FOUND, _)) if site.files.contains_key(NOT_FOUND_PAGE) => {
+            (status, content_type(NOT_FOUND_PAGE), site.files[NOT_FOUND_PAGE].as_slice().into())
+        }
         Err((status, why)) => {
             let line = format!("{}: {why}\n", &status[..3]);
             (status, "text/plain; charset=utf-8", line.into_bytes().into())
@@ -147,7 +155,7 @@ fn answer<'s>(head: &str, site: &'s Site) -> Result<(&'static str, Cow<'s, [u8]>
         "" => "index.html",
         name => name,
     };
-    let file = site.files.get(name).ok_or(("404 Not Found", "not in the book"))?;
+    let file = site.files.get(name).ok_or((NOT_FOUND, "not in the book"))?;
     Ok((content_type(name), file.into()))
 }
 
