@@ -84,7 +84,7 @@ enum Learn {
 enum Measure {
     /// Tell what this machine has, and what can run here and why
     Doctor,
-    /// List the experiments: section, needs, whether recorded here
+    /// List the experiments: section, needs, which machines' records are here
     List(list::Arguments),
     /// Run every experiment this machine can run, then build the book
     Run(run::Arguments),
