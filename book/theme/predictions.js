@@ -575,17 +575,19 @@
         return factors[Math.ceil(factors.length / 2) - 1];
     }
 
+    // Near 1 a second digit behind the point tells a near miss from none.
+    const times = factor =>
+        Number.isFinite(factor) ? `${rounded(factor, factor < 1.1 ? 3 : 2)}×` : "not comparable";
+
     const withinHalf = guesses => {
         const factor = median(guesses);
+        const within = factor < 1.005 ? "0.5%" : times(factor);
         return guesses.length > 1 && Number.isFinite(factor)
-            ? `, half of your guesses are within ${rounded(factor, 2)}×`
+            ? `, half of your guesses are within ${within}`
             : "";
     };
 
     const isCounted = ({ guess, seen }) => guess !== null && !seen;
-
-    const times = factor =>
-        Number.isFinite(factor) ? `${rounded(factor, 2)}×` : "not comparable";
 
     function tableOf(part, questions) {
         const guesses = questions.filter(isCounted);

@@ -824,13 +824,21 @@ fn the_scorecard_shows_the_claims_of_a_verdict() {
 #[test]
 fn all_predictions_are_on_a_page_of_their_own() {
     let Some(browser) = Browser::get() else { return };
-    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
-    let guess = rounded(1.3 * prediction.answer());
-    prediction.guess(&guess.to_string());
-    let page = &mut prediction.page;
     let list = &book::chapters_with("class=\"my-predictions\"")[0];
-    page.open(list);
-    let text = page.text("document.querySelector('.my-predictions').textContent");
+    let made = |off: f64| {
+        let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+        let guess = rounded(off * prediction.answer());
+        prediction.guess(&guess.to_string());
+        prediction.page.open(list);
+        prediction
+    };
+    let listed = "document.querySelector('.my-predictions').textContent";
+    // A near miss is not “1×”.
+    let text = made(1.03).page.text(listed);
+    assert!(text.contains("1 spot on.") && text.contains("1.03×"), "{text}");
+    let mut prediction = made(1.3);
+    let page = &mut prediction.page;
+    let text = page.text(listed);
     for part in ["You have answered 1 of ", "1 close.", "Off by", "1.3×"] {
         assert!(text.contains(part), "{part}: {text}");
     }
