@@ -130,6 +130,16 @@ fn work(form: &Form) -> BTreeMap<(&str, &str, u64), Work> {
 
 fn lines(own: &Lines, other: &Lines, (mine, theirs): (&str, &str)) -> Lines {
     let mut lines = own.clone();
+    // The other's curves may well cross what bounds only this machine's.
+    let is_same = |a: &Series, b: &Series| {
+        a.label == b.label
+            && a.points.iter().map(|at| (at.x, at.y)).eq(b.points.iter().map(|at| (at.x, at.y)))
+    };
+    for model in &mut lines.models {
+        if !model.label.is_empty() && !other.models.iter().any(|there| is_same(model, there)) {
+            model.label = format!("{}, {mine}", model.label);
+        }
+    }
     lines.beside = other.series.clone();
     for point in lines.beside.iter_mut().flat_map(|series| &mut series.points) {
         point.hover = format!("{theirs}: {}", point.hover);

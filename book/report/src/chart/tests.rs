@@ -472,6 +472,21 @@ fn the_peaks_of_two_machines_are_told_apart() {
     assert!(!own.contains("dasharray") && theirs.contains("dasharray"), "{svg}");
 }
 
+/// What bounds one machine's curves may lie below the other's.
+#[test]
+fn a_model_of_one_machine_is_called_after_it_beside_another() {
+    let with = |bound| {
+        let points = [series("a", &[(1024.0, 1e9), (4096.0, 3e9)])];
+        let model = series("bound", &[(1024.0, bound), (4096.0, bound)]);
+        lines(Scale::Linear, points.to_vec(), vec![model], vec![])
+    };
+    for (theirs, label) in [(4e9, "bound"), (5e9, "bound, this machine")] {
+        let both = with(4e9).beside(&with(theirs), ("this machine", "H200")).unwrap();
+        let Form::Lines(lines) = &both.form else { panic!("{}", both.title) };
+        assert_eq!(lines.models[0].label, label);
+    }
+}
+
 #[test]
 fn values_are_offered_as_they_are_kept() {
     let share = |label: &str| axis(label, Scale::Linear, Unit::Share);
