@@ -19,8 +19,8 @@ pub(super) const EXPLORER: Explorer = Explorer {
         little as you can, so that it asks only once.",
     finding: "Not the free but the *wait* empties it: what the pool holds above its threshold goes \
         back then, and the threshold is 0 unless a program sets it. One allocation is enough of \
-        a threshold; or no wait between the rounds. A cap never makes it ask less: it only makes \
-        allocations fail, once more is in use than it allows.",
+        a threshold; or no wait between the rounds. A cap makes it ask less only by making \
+        allocations fail, where more would be in use than it allows.",
     knobs: &[
         Knob {
             name: "calls",
@@ -253,5 +253,27 @@ mod tests {
             let said = said("pool", state);
             assert!(said.contains(told), "{state:?}: {said}");
         }
+    }
+
+    /// A cap changes nothing, unless an allocation fails.
+    #[test]
+    fn a_cap_makes_it_ask_less_only_where_an_allocation_fails() {
+        let (mut failed, mut same) = (0, 0);
+        for number in 0..3_usize.pow(6) {
+            let call = |place| ["a", "f", "w"][number / 3_usize.pow(place) % 3];
+            let calls: String = (0..6).map(call).collect();
+            let without = said("pool", &[("calls", &calls)]);
+            for cap in ["256", "512"] {
+                let with = said("pool", &[("calls", &calls), ("cap", cap)]);
+                match with.contains("because of the cap") {
+                    true => failed += 1,
+                    false => {
+                        assert_eq!(with, without, "{calls} {cap}");
+                        same += 1;
+                    }
+                }
+            }
+        }
+        assert!(failed > 100 && same > 100, "{failed} {same}");
     }
 }

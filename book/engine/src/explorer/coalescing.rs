@@ -12,7 +12,8 @@ use crate::launch::{self, Argument, Buffer, Content, Request, Stopped};
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "coalescing",
     title: "Which sectors a warp touches",
-    task: "Move the stride up from 1. From which stride on does it touch no more sectors, and why?",
+    task: "The stride is how many elements apart neighbouring lanes are. Move it up from 1: from \
+        which stride on does a larger one touch no further sectors, and why?",
     finding: "Up to a stride of 8 each step costs 4 sectors more. From there on every lane has a \
         sector of its own, and 32 lanes cannot touch more than 32.",
     knobs: &[

@@ -12,7 +12,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
         the exponent: what happens instead?",
     finding: "256 + 1 = 256, with 7 bits of fraction as in BF16. From 256 on the numbers lie 2 \
         apart, so 257 is half-way, and goes to the one whose last bit is 0. Each bit of fraction \
-        doubles where it stops: 2, 4, 8 … 2048 with 10 bits, as in FP16. Bits of exponent do not \
+        doubles where it stops: 4 with 1 bit, 8 with 2 … 2048 with 10, as in FP16. Bits of exponent do not \
         move it, but with too few of them, 4 where the fraction has 7, the sum is infinite first.",
     knobs: &[
         Knob { name: "ones", label: "ones added", first: "100", values: Values::Range(0, MOST) },

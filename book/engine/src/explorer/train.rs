@@ -16,8 +16,9 @@ pub(super) const EXPLORER: Explorer = Explorer {
         decides?",
     finding: "In blocking streams the call in the default stream is a train: it waits for what was \
         called before it, and what is called after it waits for the train. In the middle it makes \
-        three turns of it. First or last it costs one turn, and the other two share the second. \
-        Non-blocking streams have a bridge: all three run at once, wherever the train comes.",
+        three turns of it. First or last it costs one turn, and the other two share the second if \
+        they are in different streams. Non-blocking streams have a bridge: wherever the train \
+        comes, all three run at once if the other two are in different streams.",
     knobs: &[
         Knob {
             name: "order",
@@ -137,5 +138,10 @@ mod tests {
         assert_eq!(said("train", &[("order", "upload-download-kernel")]), told);
         let bridge = [("streams", "non_blocking")];
         assert_eq!(said("train", &bridge), "The three take 1 turn: nothing waits.");
+        // The other two in one stream take turns there.
+        let one = [("upload", "default"), ("kernel", "1"), ("download", "1")];
+        assert!(said("train", &one).starts_with("The three take 3 turns: "));
+        let bridge = [one[0], one[1], one[2], ("streams", "non_blocking")];
+        assert!(said("train", &bridge).starts_with("The three take 2 turns: "));
     }
 }
