@@ -144,11 +144,23 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         None => "Whenever two calls use the same half, the second waits for the first",
         Some(pair) => &format!("In every schedule, {pair}"),
     };
-    let said = format!("Schedule {seed}: {result}. {unordered}.");
     let right: Vec<bool> = all.iter().map(|ran| ran.wrong.is_empty()).collect();
+    let said = format!("Schedule {seed}: {result}. {unordered}. {}", counted(&right));
     let (order, wrong) = (ran.order.clone(), ran.wrong.clone());
     let draw = move |picture: &mut Picture| draw(picture, &order, &wrong, &right, seed);
     Ok(Drawn { said, draw: Box::new(draw), case: None, limit: None })
+}
+
+/// How many schedules are right, and which are not.
+fn counted(right: &[bool]) -> String {
+    let wrong: Vec<String> =
+        (1..).zip(right).filter(|(_, right)| !**right).map(|(of, _)| of.to_string()).collect();
+    let count = right.len() - wrong.len();
+    let but = match &wrong[..] {
+        [] => String::new(),
+        wrong => format!(", all but {}", wrong.join(", ")),
+    };
+    format!("{count} of {} schedules are right{but}.", right.len())
 }
 
 /// Both streams in the order in which things happen, and a box for each schedule.
@@ -219,10 +231,13 @@ mod tests {
         }
         let all = (1..=SCHEDULES).map(|seed| Ran::run(seed, "none", 7));
         assert!(all.into_iter().all(|ran| ran.wrong.is_empty() && ran.unordered.is_none()));
+        let without = said("waits", &[("without", "upload")]);
+        assert!(without.ends_with(" 30 of 32 schedules are right, all but 4, 32."), "{without}");
         let said = said("waits", &[]);
         assert!(
             said.starts_with("Schedule 1: all batches are right. Whenever two calls"),
             "{said}"
         );
+        assert!(said.ends_with(" 32 of 32 schedules are right."), "{said}");
     }
 }
