@@ -246,8 +246,9 @@
             show().then(() => {
                 if (refused.length > 0) {
                     const settings = refused.join(" and ");
+                    const were = refused.length > 1 ? "were" : "was";
                     const rest = said.textContent;
-                    say(`The link's ${settings} cannot be set here and was left out. ${rest}`);
+                    say(`The link's ${settings} cannot be set here and ${were} left out. ${rest}`);
                 }
             });
         }

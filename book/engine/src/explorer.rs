@@ -234,9 +234,22 @@ fn sentence(problem: &str) -> String {
     format!("{}{rest}{stop}", first.to_uppercase())
 }
 
-/// "1 sector", "5 sectors".
+/// "1 sector", "1,024 sectors".
 fn count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    grouped(&format!("{number} {thing}{}", if number == 1 { "" } else { "s" }))
+}
+
+/// The text with its long numbers in groups of three digits: "1,024".
+fn grouped(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let is_one = |a: &char, b: &char| a.is_alphanumeric() == b.is_alphanumeric();
+    let group = |part: &[char]| {
+        let is_number = part.iter().all(char::is_ascii_digit);
+        let comma = |at: usize| is_number && at > 0 && (part.len() - at).is_multiple_of(3);
+        let digits = part.iter().enumerate();
+        digits.flat_map(|(at, c)| comma(at).then_some(',').into_iter().chain([*c])).collect()
+    };
+    chars.chunk_by(is_one).map(group).collect::<Vec<String>>().concat()
 }
 
 /// The lanes of a mask.

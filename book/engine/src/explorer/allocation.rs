@@ -9,7 +9,7 @@ use streams::{Pool, queue};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::program::{Program, operation};
-use super::{Case, Drawn, Explorer, Knob, State, Values, case};
+use super::{Case, Drawn, Explorer, Knob, State, Values, case, grouped};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "pool",
@@ -107,6 +107,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         times("gave some back", given, "gave none back"),
         failure.map_or(String::new(), |failure| format!(" {failure}"))
     );
+    let said = grouped(&said);
     let draw = move |picture: &mut Picture| draw(picture, &steps);
     Ok(Drawn {
         said,

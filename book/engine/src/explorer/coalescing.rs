@@ -6,7 +6,7 @@ use emulator::access::SECTOR_BYTES;
 use emulator::{Request as Access, Sectors, Traffic, WARP};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Case, Drawn, Explorer, Knob, State, Values, active, case, count, expression};
+use super::{Case, Drawn, Explorer, Knob, State, Values, active, case, count, expression, grouped};
 use crate::launch::{self, Argument, Buffer, Content, Request, Stopped};
 
 pub(super) const EXPLORER: Explorer = Explorer {
@@ -98,7 +98,7 @@ fn explain(Stopped { error, thread, .. }: Stopped) -> String {
     let what = error.strip_prefix("explore: ").unwrap_or(&error);
     let what = what.split(", at line ").next().unwrap_or(what);
     match thread {
-        Some([lane, ..]) => format!("Lane {lane} {what}."),
+        Some([lane, ..]) => grouped(&format!("Lane {lane} {what}.")),
         None => what.to_owned(),
     }
 }
@@ -157,7 +157,7 @@ impl Touched {
 }
 
 fn said(index: &str, touched: &Touched, cost: Sectors, access: &Access) -> String {
-    let moved = cost.sectors * SECTOR_BYTES;
+    let moved = count(cost.sectors * SECTOR_BYTES, "byte");
     let (verb, bytes, wanted) =
         (if access.stores { "stores" } else { "loads" }, access.bytes, touched.wanted());
     let sectors = count(cost.sectors, "sector");
@@ -165,17 +165,20 @@ fn said(index: &str, touched: &Touched, cost: Sectors, access: &Access) -> Strin
     let each = format!("Each lane {verb} {bytes} at index {index}: {sectors}");
     if !access.stores {
         return format!(
-            "{each}, {moved} bytes move, and {wanted} of them {} wanted.",
+            "{each}, {moved} move, and {} of them {} wanted.",
+            grouped(&wanted.to_string()),
             if wanted == 1 { "is" } else { "are" }
         );
     }
     let partial = touched.sectors.values().filter(|bytes| **bytes != u32::MAX).count();
     let filled = match partial as u64 {
+        0 if cost.sectors == 1 => "filled".to_owned(),
         0 => "all of them filled".to_owned(),
+        1 if cost.sectors == 1 => "not filled".to_owned(),
         some if some == cost.sectors => "none of them filled".to_owned(),
         some => format!("{some} of them filled only in part"),
     };
-    format!("{each} for {wanted} bytes, {filled}.")
+    format!("{each} for {}, {filled}.", count(wanted.into(), "byte"))
 }
 
 /// Lanes above, and below each the sector that it touches; as many sectors fit as lanes.
@@ -235,8 +238,9 @@ fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors, stores: bool) {
     picture.text((1.0, below), Anchor::Start, MUTED, what);
     let moved = cost.sectors * SECTOR_BYTES;
     let use_of = format!(
-        "{} of {moved} bytes {}",
-        touched.wanted(),
+        "{} of {} {}",
+        grouped(&touched.wanted().to_string()),
+        count(moved, "byte"),
         if stores { "written" } else { "wanted" }
     );
     picture.heading((1.0, below + 22.0), Anchor::Start, &count(cost.sectors, "sector"));
@@ -265,7 +269,13 @@ mod tests {
         assert_eq!([sectors("t+1"), sectors("31-t")], [Some(5), Some(4)]);
         assert_eq!([sectors("(t/8)*64+t%8"), sectors("0")], [Some(4), Some(1)]);
         let one = said(NAME, &[("index", "0"), ("access", "store")]);
-        assert!(one.ends_with("1 sector for 4 bytes, none of them filled."), "{one}");
+        assert!(one.ends_with("1 sector for 4 bytes, not filled."), "{one}");
+        let one = said(NAME, &[("index", "0"), ("access", "store"), ("bytes", "1")]);
+        assert!(one.ends_with("1 sector for 1 byte, not filled."), "{one}");
+        let wide = said(NAME, &[("index", "2*t"), ("bytes", "16")]);
+        assert!(wide.ends_with(" 1,024 bytes move, and 512 of them are wanted."), "{wide}");
+        let far = said(NAME, &[("index", "1000000+t")]);
+        assert!(far.contains(" 2,951,424 bytes past the end"), "{far}");
         assert_eq!(sectors("(t/4)*64+t%4"), Some(8));
         for (index, bytes, is_its_own) in
             [("31*t", "1", false), ("32*t", "1", true), ("t", "16", false), ("2*t", "16", true)]

@@ -1,7 +1,7 @@
 //! A sum of ones in a format of few bits.
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Found, Knob, State, Values, case, run};
+use super::{Drawn, Explorer, Found, Knob, State, Values, case, grouped, run};
 use crate::launch::{Argument, Buffer, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
@@ -136,6 +136,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let told = |sum: f32| if sum.is_finite() { sum.to_string() } else { "infinity".to_owned() };
     let [said, after] = [sum, next].map(told);
     let said = format!("Ones added: {ones}. Their sum: {said}. Once more: {said} + 1 = {after}.");
+    let said = grouped(&said);
     // What the experiment computed on a GPU lies behind the curve.
     let case = format.kind().map(|kind| case([("case", "count"), ("kind", kind), ("terms", "0")]));
     let found = case.and_then(|case| Found::of(state.measured, &case));
@@ -266,7 +267,7 @@ fn draw(picture: &mut Picture, seen: &Seen) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::{grouped, said};
 
     /// What the sentence that the reader is to find says.
     #[test]
@@ -280,7 +281,7 @@ mod tests {
         sum(&[("ones", "256")], "256. Once more: 256 + 1 = 256.");
         for fraction in 1..=10_u32 {
             let end = 2 << fraction;
-            let told = format!("{end}. Once more: {end} + 1 = {end}.");
+            let told = grouped(&format!("{end}. Once more: {end} + 1 = {end}."));
             sum(&[("fraction", &fraction.to_string()), ("ones", "2100")], &told);
         }
         sum(&[("exponent", "5"), ("ones", "300")], "256. Once more: 256 + 1 = 256.");

@@ -122,12 +122,19 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         most: found.measured.ends[1].0,
     });
     let [read, stored, loaded, written] = chosen.costs();
+    // Some kernels fill their tile beyond the matrix as well.
+    let from = match chosen.accesses[0].costs.is_empty() {
+        true => ", from registers without a value,",
+        false => "",
+    };
     let tile = match &chosen.shape.tile {
         None => String::new(),
-        Some(_) if chosen.accesses[1].costs.is_empty() => {
-            " It has nothing to put in its tile.".into()
-        }
-        Some(_) => format!(" Its tile is written in {stored} and read in {loaded}."),
+        Some(_) => match [1, 2].map(|of| chosen.accesses[of].costs.is_empty()) {
+            [false, false] => format!(" Its tile is written in {stored}{from} and read in {loaded}."),
+            [false, true] => format!(" Its tile is written in {stored}{from} and not read."),
+            [true, false] => format!(" It writes nothing to its tile, and reads it in {loaded}."),
+            [true, true] => " Nor does it touch its tile.".to_owned(),
+        },
     };
     let warp = chosen.warp;
     let last = chosen.blocks[0] * chosen.blocks[1] * chosen.shape.warps() - 1;
@@ -443,6 +450,44 @@ mod tests {
             let told = "reads 4 times 4 sectors and writes 4 times 4 sectors. Its tile is written \
                 in 4 times 1 wavefront and read in 4 times 1 wavefront.";
             assert!(said("transpose", &[("kernel", kernel)]).ends_with(told));
+        }
+    }
+
+    /// A warp at an edge has a part of the work, or none.
+    #[test]
+    fn what_a_warp_leaves_out_is_told() {
+        for (kernel, [width, height], warp, told) in [
+            (
+                "tile",
+                ["96", "1"],
+                "5",
+                "reads nothing and writes 1 sector. It writes nothing to its tile, and reads it \
+                 in 1 wavefront.",
+            ),
+            (
+                "tile",
+                ["33", "33"],
+                "63",
+                "reads 1 sector and writes nothing. Its tile is written in 1 wavefront and not \
+                 read.",
+            ),
+            (
+                "swizzled",
+                ["1", "1"],
+                "5",
+                "reads nothing and writes nothing. Its tile is written in 4 times 1 wavefront, \
+                 from registers without a value, and not read.",
+            ),
+            (
+                "tile",
+                ["1", "1"],
+                "5",
+                "reads nothing and writes nothing. Nor does it touch its tile.",
+            ),
+        ] {
+            let state = [("kernel", kernel), ("width", width), ("height", height), ("warp", warp)];
+            let said = said("transpose", &state);
+            assert_eq!(said, format!("Warp {warp} of {kernel} {told}"));
         }
     }
 

@@ -176,7 +176,7 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
     }
     let (x, y) = picture.pick((left + 200.0, below), (left, below + 18.0));
     if step > 0 {
-        picture.text((x, y), Anchor::Start, MUTED, "pale: lanes that this instruction leaves idle");
+        picture.text((x, y), Anchor::Start, MUTED, "only outlined: lanes idle at this instruction");
     }
     picture.reach(y + 7.0);
 }
