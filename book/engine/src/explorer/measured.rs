@@ -197,10 +197,10 @@ pub(super) fn draw(picture: &mut Picture, found: Option<&Found>) {
             let chart = found.measured.chart.as_deref();
             let room = [0.0, top - 8.0, picture.width, ROOM];
             picture.measured(chart, room, |picture| found.draw(picture, top));
+            picture.reach(top + ROOM);
         }
         None => picture.text((1.0, top), Anchor::Start, MUTED, "This setting was not measured."),
     }
-    picture.reach(top + ROOM);
 }
 
 /// The pixel of a value on an axis.

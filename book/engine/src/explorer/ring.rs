@@ -166,6 +166,23 @@ fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
         "a row is a chunk, shaded by whose figures it has",
     );
     picture.text((1.0, below), Anchor::Start, MUTED, text);
+    let legend = below + 20.0;
+    let middle = |entry: usize| picture.pick([1.0, 180.0, 330.0], [1.0, 122.0, 226.0])[entry];
+    let [sent, arrived, complete] = [0, 1, 2].map(middle);
+    let to = sent + 14.0;
+    let arrow = [[sent, legend, to, legend], [to, legend, to - 4.0, legend - 4.0]];
+    picture.lines(&[arrow[0], arrow[1], [to, legend, to - 4.0, legend + 4.0]], INK, 1.0);
+    picture.cell([arrived, legend - 6.0, 14.0, 12.0], INK, 0.0, true);
+    picture.cell([arrived + 2.0, legend - 4.0, 10.0, 8.0], MUTED, 0.0, true);
+    picture.cell([complete, legend - 5.0, 10.0, 10.0], MEMORY, 0.6, true);
+    let entries = picture.pick(
+        [(sent, "sent in the last step"), (arrived, "arrived in it"), (complete, "complete")],
+        [(sent, "sent just now"), (arrived, "arrived"), (complete, "complete")],
+    );
+    for (x, text) in entries {
+        picture.text((x + 19.0, legend), Anchor::Start, INK, text);
+    }
+    let below = legend;
     let steps = 2 * (gpus as u32 - 1);
     let width = (picture.width - 2.0) / f64::from(steps + 1);
     for step in 0..=steps {
