@@ -109,9 +109,16 @@
                 clearTimeout(waits);
                 const { error, wide, narrow } = told;
                 figure.classList.toggle("refused", error !== undefined);
+                for (const field of form.querySelectorAll("[type=text]")) {
+                    field.ariaInvalid = error === undefined ? null : "true";
+                }
                 if (error === undefined) {
                     figure.querySelector("svg.wide").outerHTML = wide;
                     figure.querySelector("svg.narrow").outerHTML = narrow;
+                } else {
+                    for (const picture of figure.querySelectorAll("svg")) {
+                        picture.ariaLabel = `${error} The picture is of the setting before.`;
+                    }
                 }
                 const also = veil(figure) ? "" : told.measured;
                 say(error ?? (also ? `${told.said} ${also}` : told.said));

@@ -730,6 +730,13 @@ fn an_explorer_says_what_is_wrong_with_an_address() {
     {
         let index = index.replace('*', "%2A");
         page.visit(&format!("file://{address}?coalescing.index={index}"));
+        assert!(page.holds("document.querySelector('.explorer [aria-invalid=true]') !== null"));
+        for picture in page.texts(
+            "[...document.querySelectorAll('.explorer > svg')].map(picture => picture.ariaLabel)",
+        ) {
+            assert!(picture.contains(part), "{picture}");
+            assert!(picture.ends_with("The picture is of the setting before."), "{picture}");
+        }
         page.wait_until(&format!("{}.includes({})", said(&ALL[0]), json!(part)));
         assert!(page.holds("document.querySelector('.explorer.refused') !== null"));
     }
