@@ -122,13 +122,15 @@
                 }
                 const also = veil(figure) ? "" : told.measured;
                 say(error ?? (also ? `${told.said} ${also}` : told.said));
-                const limited = Object.entries(isDue ? {} : (told.limited ?? {}));
-                for (const [knob, most] of limited) {
-                    form.elements[knob].value = most;
-                }
-                if (limited.length > 0) {
-                    follow();
-                    keepInAddress();
+                if (!isDue && told.limit) {
+                    const [knob, most] = told.limit;
+                    const slider = form.elements[knob];
+                    const isBeyond = slider.value > most;
+                    slider.max = most;
+                    if (isBeyond) {
+                        follow();
+                        keepInAddress();
+                    }
                 }
             }
             isBusy = false;
@@ -233,6 +235,12 @@
         form.hidden = false;
         const given = new URLSearchParams(document.location.search);
         const linked = knobs.filter(knob => given.has(key(knob.name)));
+        if (linked.length > 0) {
+            // How far a slider goes is as at first until the link's setting is shown.
+            for (const slider of form.querySelectorAll("[data-most]")) {
+                slider.max = slider.dataset.most;
+            }
+        }
         const refused = [];
         for (const knob of linked) {
             const before = knob.value;

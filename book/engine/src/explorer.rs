@@ -127,8 +127,8 @@ pub struct Shown {
     pub said: String,
     /// What was measured with the knobs where they are, as a sentence.
     pub measured: Option<String>,
-    /// Knobs that were moved beyond what the others leave them, and where they are taken to be.
-    pub limited: BTreeMap<&'static str, u32>,
+    /// How far a knob goes where the others are; one that is beyond is taken to be there.
+    pub limit: Option<(&'static str, u32)>,
     /// The picture for a page, 640 pixels wide, as SVG.
     pub wide: String,
     /// The picture for a phone, 360 pixels wide.
@@ -163,12 +163,6 @@ pub fn show(request: &Request) -> Result<Shown, String> {
     }
     let Drawn { said, draw, case, limit } =
         (explorer.show)(&state).map_err(|problem| sentence(&problem))?;
-    let mut limited = BTreeMap::new();
-    if let Some((knob, most)) = limit
-        && state.number(knob)? > most
-    {
-        limited.insert(knob, most);
-    }
     let case = case.filter(|_| !request.measured.is_empty());
     let found = case.as_ref().and_then(|case| Found::of(&request.measured, case));
     let draw = |picture: &mut picture::Picture| {
@@ -178,7 +172,7 @@ pub fn show(request: &Request) -> Result<Shown, String> {
         }
     };
     let [wide, narrow] = [false, true].map(|is_narrow| picture::svg(&said, is_narrow, &draw));
-    Ok(Shown { said, measured: found.as_ref().and_then(Found::told), limited, wide, narrow })
+    Ok(Shown { said, measured: found.as_ref().and_then(Found::told), limit, wide, narrow })
 }
 
 /// What the knobs of an explorer are at.

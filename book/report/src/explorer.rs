@@ -181,9 +181,11 @@ pub fn expand(
     let engine = sources.module("engine.js")?;
     let behind = serde_json::to_string(&measured).map_err(|e| e.to_string())?;
     let request = Request { name: name.to_owned(), measured, ..Request::default() };
-    let Shown { said, wide, narrow, .. } = show(&request)?;
+    let Shown { said, wide, narrow, limit, .. } = show(&request)?;
     let mut form = String::new();
-    explorer.knobs.iter().for_each(|knob| add(&mut form, knob));
+    for knob in explorer.knobs {
+        add(&mut form, knob, limit.filter(|(name, _)| *name == knob.name).map(|(_, most)| most));
+    }
     let [title, said, behind] = [explorer.title, &said, &behind].map(escape);
     let own = [explorer.task, explorer.finding];
     let [task, finding] = task.map_or(own, |Task { asks, finding }| [asks, finding]).map(prose);
@@ -200,10 +202,14 @@ pub fn expand(
     ))
 }
 
-fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
+/// Adds a knob. A slider goes no further than to its limit, which the others set.
+fn add(form: &mut String, Knob { name, label, first, values }: &Knob, limit: Option<u32>) {
     let _ = match values {
         Moves::Range(least, most) => {
-            let is = format!("name=\"{name}\" min=\"{least}\" max=\"{most}\" value=\"{first}\"");
+            let max = limit.map_or(format!("max=\"{most}\""), |limit| {
+                format!("max=\"{limit}\" data-most=\"{most}\"")
+            });
+            let is = format!("name=\"{name}\" min=\"{least}\" {max} value=\"{first}\"");
             write!(form, "{}", slider(label, first, &is))
         }
         Moves::Choice(words) => {

@@ -130,7 +130,9 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let tile = match &chosen.shape.tile {
         None => String::new(),
         Some(_) => match [1, 2].map(|of| chosen.accesses[of].costs.is_empty()) {
-            [false, false] => format!(" Its tile is written in {stored}{from} and read in {loaded}."),
+            [false, false] => {
+                format!(" Its tile is written in {stored}{from} and read in {loaded}.")
+            }
             [false, true] => format!(" Its tile is written in {stored}{from} and not read."),
             [true, false] => format!(" It writes nothing to its tile, and reads it in {loaded}."),
             [true, true] => " Nor does it touch its tile.".to_owned(),

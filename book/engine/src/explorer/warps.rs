@@ -49,7 +49,7 @@ const SOURCE: &str = include_str!("../../../../kernels/warps.cu");
 
 fn show(state: &State<'_>) -> Result<Drawn, String> {
     let group = state.number("group")?;
-    let (chosen, step) = (state.number("warp")? as usize, state.number("step")? as usize);
+    let chosen = state.number("warp")? as usize;
     let request = |warp| Request {
         ptx: include_str!(concat!(env!("OUT_DIR"), "/warps.ptx")).to_owned(),
         kernel: "sides".to_owned(),
@@ -79,19 +79,17 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
          each warp on average."
     );
     let steps = &warps[chosen];
-    match step.checked_sub(1).map(|at| steps.get(at)) {
-        None => {}
-        Some(None) => said += &format!(" Warp {chosen} has ended after {}.", steps.len()),
-        Some(Some(Step { line, lanes })) => {
-            let lanes = count(u64::from(lanes.count_ones()), "lane");
-            let code = SOURCE.lines().nth((*line as usize).wrapping_sub(1)).unwrap_or("the if");
-            let code = code.trim().trim_end_matches([';', '{', ' ']);
-            said += &format!(" Instruction {step} of warp {chosen}, run by {lanes}: `{code}`");
-        }
+    let step = (state.number("step")? as usize).min(steps.len());
+    let limit = Some(("step", steps.len() as u32));
+    if let Some(Step { line, lanes }) = step.checked_sub(1).map(|at| &steps[at]) {
+        let lanes = count(u64::from(lanes.count_ones()), "lane");
+        let code = SOURCE.lines().nth((*line as usize).wrapping_sub(1)).unwrap_or("the if");
+        let code = code.trim().trim_end_matches([';', '{', ' ']);
+        said += &format!(" Instruction {step} of warp {chosen}, run by {lanes}: `{code}`");
     }
     let rows: Vec<Row> = warps.iter().map(|steps| Row::of(steps, step)).collect();
     let drawn = move |picture: &mut Picture| draw(picture, &rows, chosen, step);
-    Ok(Drawn { said, draw: Box::new(drawn), case: None, limit: None })
+    Ok(Drawn { said, draw: Box::new(drawn), case: None, limit })
 }
 
 /// What is drawn of a warp.
@@ -163,10 +161,14 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
             picture.lines(&[[x, y - 3.0, x, y + height + 3.0]], INK, 1.0);
         }
         // The bar of the chosen warp leads to its instructions.
-        for place in (0..40_u32).filter(|_| warp == chosen) {
+        let ran: usize = parts.iter().map(|(_, count)| count).sum();
+        for place in (0..40).filter(|_| warp == chosen) {
+            let first = MOST_STEPS as usize * place / 40 + 1;
             let width = f64::from(MOST_STEPS) / 40.0 * scale;
-            let area = [start + f64::from(place) * width, y, width, height];
-            picture.target(area, &format!("step={}", MOST_STEPS * place / 40 + 1));
+            if first <= ran {
+                let area = [start + place as f64 * width, y, width, height];
+                picture.target(area, &format!("step={first}"));
+            }
         }
     }
     let below = top + rows.len() as f64 * row + 10.0;
@@ -183,7 +185,9 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use std::collections::BTreeMap;
+
+    use super::super::{Request, said, show};
 
     const NAME: &str = "warps";
 
@@ -206,7 +210,11 @@ mod tests {
             let said = steps.map(forty);
             assert_eq!(said.filter(|said| said.ends_with(told)).count(), 1, "{told}");
         }
-        let whole = said(NAME, &[("group", "64"), ("step", "831")]);
-        assert!(whole.ends_with("Warp 1 has ended after 425."), "{whole}");
+        // The slider ends where the warp does.
+        let state = BTreeMap::from([("group".into(), "64".into()), ("step".into(), "831".into())]);
+        let request = Request { name: NAME.into(), state, ..Request::default() };
+        let whole = show(&request).unwrap();
+        assert_eq!(whole.limit, Some(("step", 425)));
+        assert!(whole.said.contains(" Instruction 425 of warp 1, "), "{}", whole.said);
     }
 }
