@@ -116,8 +116,9 @@
                     figure.querySelector("svg.wide").outerHTML = wide;
                     figure.querySelector("svg.narrow").outerHTML = narrow;
                 } else {
+                    const what = `${error.replaceAll("`", "")} The picture is of the setting before.`;
                     for (const picture of figure.querySelectorAll("svg")) {
-                        picture.ariaLabel = `${error} The picture is of the setting before.`;
+                        picture.ariaLabel = what;
                     }
                 }
                 const also = veil(figure) ? "" : told.measured;
