@@ -85,7 +85,9 @@
         function options() {
             const all = Object.entries(texts()).map(([name, text]) => {
                 const all = text.replaceAll(`--${name} `, "\n").split("\n");
-                const lines = all.map(line => line.trim()).filter(line => line !== "");
+                // A phone's keyboard puts spaces where none are wanted.
+                const trim = line => (LISTS.includes(name) ? line.replace(/\s/gu, "") : line.trim());
+                const lines = all.map(trim).filter(line => line !== "");
                 return [name, LISTS.includes(name) ? lines : lines[0]];
             });
             return Object.fromEntries(all.filter(([, value]) => value !== undefined));

@@ -357,7 +357,7 @@ fn a_kernel_that_is_none_is_told_in_a_sentence_and_in_time() {
     checkout.write("my/mirror.cu", &solution.replacen("x", "\0x", 1));
     check(&["line 1 has a NUL byte: remove it"]);
     std::fs::File::create(&path).unwrap().set_len(1 << 31).unwrap();
-    check(&["larger than 1 MiB"]);
+    check(&["larger than 2 MiB"]);
     checkout.run("exercise mirror --reset").succeeds();
     std::fs::remove_file(&path).unwrap();
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());

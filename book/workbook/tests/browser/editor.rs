@@ -385,6 +385,7 @@ fn the_playground_can_be_used_by_all() {
             ("block", "2000", "1024"),
             ("arg", "in=f32[9999999999]:ramp\nout=f32[n]\nn", "more than 512 MiB"),
             ("arg", "in=f32[n]:<b>\nout=f32[n]\nn", "<b>"),
+            ("arg", "in = f32[n] : ramp \nout = f32[n]\n n", "Clean"),
             ("arg", "n", "3 parameters"),
             ("set", "n=a", "n=a"),
             ("kernel", "nobody", "nobody"),
