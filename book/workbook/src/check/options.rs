@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     arg: Vec<String>,
     /// What a `__constant__` or `__device__` variable of the file holds at first, as of a buffer:
-    /// weights=f32[9]:ramp
+    /// `weights=f32[9]:ramp`
     #[arg(long, value_name = "VARIABLE=VALUE")]
     symbol: Vec<String>,
     /// A size, such as n=1000003, or several with commas between them; the same name once more
