@@ -7,7 +7,8 @@ use trial::{Gpu, Result};
 pub fn turn(
     gpu: &Gpu,
     turn: usize,          // 0, 1, 2, …
-    batches: &[Vec<f32>], // the gradients of this rank's    counts: &[usize],     // how many batches each rank has
+    batches: &[Vec<f32>], // the gradients of this rank's
+    counts: &[usize],     // how many batches each rank has
     gradient: &mut CudaSlice<f32>,
 ) -> Result<bool> {
     match batches.get(turn) {
