@@ -228,8 +228,8 @@ pub fn counted(name: &str, count: usize) -> String {
 /// The machines that a book shows.
 #[derive(Clone, Debug)]
 pub struct Records {
-    /// The machines that the pages were written about. An experiment's record is that
-    /// of the first that has it.
+    /// The machines that the pages were written about, in the order in which they are asked
+    /// for an experiment.
     references: Vec<Machine>,
     /// The reader's own, if it measured anything.
     pub here: Option<Machine>,
@@ -459,7 +459,8 @@ fn names(machines: &[&Machine]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The first of `machines` that has a record of `experiment`, or the one called `on`.
+/// The first of `machines` that has several runs of `experiment`, or else one; or the one called
+/// `on`.
 pub fn recorded<'m>(
     machines: &[&'m Machine],
     experiment: &str,
@@ -469,9 +470,10 @@ pub fn recorded<'m>(
         Some(name) => &[named(machines, name)?],
         None => machines,
     };
-    let mut found = machines.iter().map(|machine| (machine, machine.record(experiment)));
-    match (found.find(|(_, record)| record.is_ok()), machines) {
-        (Some((machine, record)), _) => Ok((machine, record?)),
+    let found = || machines.iter().filter_map(|&m| Some((m, m.record(experiment).ok()?)));
+    let several = found().find(|(_, record)| record.runs().count() > 1);
+    match (several.or_else(|| found().next()), machines) {
+        (Some(found), _) => Ok(found),
         (None, [only]) => Err(only.record(experiment).err().unwrap_or_default()),
         (None, _) => {
             let names = names(machines);

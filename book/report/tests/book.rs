@@ -510,6 +510,18 @@ fn this_machine_may_be_a_reference_machine() {
 }
 
 #[test]
+fn an_experiments_numbers_are_those_of_the_first_machine_with_several_runs() {
+    let fixture = Fixture::of_several();
+    let four = "GPUs <span class=\"value\">114 GB/s</span>";
+    check_parts(&expanded(&fixture, "peers"), &[four]);
+    let mut second = peers("h200-x2", "NVIDIA H200", 2);
+    second.run.label = Some("again".to_owned());
+    fixture.record(&second);
+    let two = "GPUs <span class=\"value\">57.0 GB/s</span>";
+    check_parts(&expanded(&fixture, "peers"), &[two]);
+}
+
+#[test]
 fn reference_machines_that_cannot_be_shown() {
     let cases = r#"
         bytes=1MiB on h200-x2 => bytes=1MiB on h200-x8 => `peer_of_two`: `h200-x8` has no measured record of `peer-copy`
