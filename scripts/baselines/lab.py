@@ -20,7 +20,8 @@ import platform
 import select
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,7 @@ class Lab:
         self._requests = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
         self._measured = 0
+        self._is_timing = False
         options = self._hear()
         self.device: int = options["device"]
         self.quick: bool = options["quick"]
@@ -153,11 +155,30 @@ class Lab:
             return False
         return True
 
+    @contextmanager
+    def attempt(self, case: str, parameters: Parameters) -> Iterator[None]:
+        """Skips a case, and says why, if it fails before it is timed, as where a version of
+        the library lacks a function. A wrong result is no such failure.
+        """
+        try:
+            yield
+        except Failed:
+            raise
+        except Exception as error:
+            if self._is_timing:
+                raise
+            lines = f"{type(error).__name__}: {error}".splitlines()
+            reason = "".join(c for c in lines[0][:300] if c.isprintable())
+            print(f"{case} {parameters}:", error, file=sys.stderr)
+            self.say(skip={"case": case, "parameters": parameters, "reason": reason})
+
     def _time(self, how: str, take: Callable[[int], float]) -> int:
         """Has `take(operations)` called as often as it takes; the number of these samples."""
         self.say(time=how)
+        self._is_timing = True
         while (operations := self._hear()) is not None:
             self.say(seconds=take(operations))
+        self._is_timing = False
         self._measured += 1
         return self._measured - 1
 
