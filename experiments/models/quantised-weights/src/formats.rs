@@ -32,13 +32,30 @@ pub(crate) struct Scheme {
     pub(crate) unpacking: &'static str,
     /// 2^`group_bits` neighbours in a row.
     pub(crate) group_bits: u32,
+    /// Rows that a warp takes at once.
+    pub(crate) rows: usize,
+    /// How far the sum of so many terms may be off, as a share of what they add up to without
+    /// their signs.
+    pub(crate) rounding: fn(usize) -> f64,
+}
+
+/// 4096 roundings of FP32 in a random walk, and room for an unlucky one.
+pub(crate) fn of_floats(_: usize) -> f64 {
+    1e-5
+}
+
+/// x is rounded to FP16, and so is the sum of up to 16 terms: in a random walk as well.
+pub(crate) fn of_halves(terms: usize) -> f64 {
+    8e-3 / (terms as f64).sqrt()
 }
 
 impl Scheme {
     pub(crate) fn of(
         (kernel, format, unpacking): (&'static str, Format, &'static str),
     ) -> Scheme {
-        Scheme { kernel, format, unpacking, group_bits: crate::GROUP_BITS }
+        let group_bits = crate::GROUP_BITS;
+        let (rows, rounding) = (4, of_floats as fn(usize) -> f64);
+        Scheme { kernel, format, unpacking, group_bits, rows, rounding }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`formats`] | How many weights share a scale? | how is a row made of 4-bit numbers, and what is lost? |
 //! | [`products`] | | the weights on the GPU, the kernels, the check |
 //! | [`groups`] | How many weights share a scale? | what do smaller groups save and cost? |
+//! | [`steps`] | To the bytes' bound | what keeps INT4 from the bytes' bound? |
 //!
 //! A language model that generates one token multiplies one vector by each of its matrices:
 //! y = W x. Each weight is read once, multiplied once and added once. So a product takes as
@@ -31,6 +32,7 @@
 mod formats;
 mod groups;
 mod products;
+mod steps;
 
 use std::process::ExitCode;
 
@@ -56,22 +58,23 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let products = Products::new(lab)?;
     let wanted = 8 * lab.l2_bytes() / COLUMNS / if lab.emulated() { 4 } else { 1 };
     let affordable = lab.free_bytes()? / 3 / (COLUMNS * size_of::<f32>());
-    let (rows, at_once) = (wanted.min(affordable), products.rows_at_once());
+    let (rows, at_once) = (wanted.min(affordable), products.rows_at_once(4));
     let rows =
         if rows > at_once { rows.next_multiple_of(at_once) } else { rows } - 1;
 
     // 2. Each kernel with few rows, which end within a group and within a warp's last
     //    loads; and with so many short ones that some warps have to begin again.
-    for scheme in KINDS.map(Scheme::of) {
+    for scheme in KINDS.map(Scheme::of).into_iter().chain(steps::steps()) {
         products.run_once(scheme, 37, COLUMNS - 96)?;
-        products.run_once(scheme, at_once + 37, 160)?;
+        products.run_once(scheme, products.rows_at_once(scheme.rows) + 37, 160)?;
     }
 
     // 3. The same matrix in all formats.
     for scheme in KINDS.map(Scheme::of) {
         measure(lab, &products, Case::new("product"), scheme, rows)?;
     }
-    groups::cases(lab, &products, rows)
+    groups::cases(lab, &products, rows)?;
+    steps::cases(lab, &products, rows)
 }
 
 // ANCHOR: kinds

@@ -11,9 +11,13 @@ use crate::formats::{Packed, Scheme, pack};
 
 // SAFETY: the kernels read `rows` rows of `columns` weights, which is at most `COLUMNS` and
 // fills chunks, the scales of these rows' groups and `columns` elements of `x`, and write
-// `rows` elements of `y`; a `Product` has as many.
+// `rows` elements of `y`; a `Product` has as many. `int4_tensor` takes at least 32 rows, and
+// groups of at least 128 weights.
 lab::kernels! { unsafe "quantised-weights" {
-    fn product["fp32", "fp16", "bf16", "int8", "int8_bits", "int4", "int4_bits"](
+    fn product[
+        "fp32", "fp16", "bf16", "int8", "int8_bits", "int4", "int4_bits",
+        "int4_ahead", "int4_pairs", "int4_tensor",
+    ](
         weights: &CudaSlice<u32>, scales: &CudaSlice<u16>, x: &CudaSlice<f32>,
         y: &mut CudaSlice<f32>, rows: u32, columns: u32, group_bits: u32,
     );
@@ -23,8 +27,6 @@ lab::kernels! { unsafe "quantised-weights" {
 /// multiply, a billion weights. No warp's rows divide 61, so that a row out of place shows.
 const DIFFERENT_ROWS: usize = 61;
 const THREADS: usize = 256;
-/// Rows that a warp takes at once.
-const ROWS: usize = 4;
 
 /// The kernels, and the floats that all matrices are made of.
 pub(crate) struct Products {
@@ -57,9 +59,9 @@ impl Products {
         &self.stream
     }
 
-    /// Rows that all warps together take at once.
-    pub(crate) fn rows_at_once(&self) -> usize {
-        self.grid.grid_dim.0 as usize * THREADS / 32 * ROWS
+    /// Rows that all warps together take at once, each so many.
+    pub(crate) fn rows_at_once(&self, of_a_warp: usize) -> usize {
+        self.grid.grid_dim.0 as usize * THREADS / 32 * of_a_warp
     }
 
     /// Makes a matrix of `rows` rows, and clears y.
@@ -162,14 +164,14 @@ impl Product<'_> {
         let y = stream.clone_dtoh(&self.y.slice(..rows))?;
         stream.synchronize()?;
 
+        let rounding = (self.scheme.rounding)(self.columns);
         let of_rounded: Vec<(f32, f32)> =
             self.of_each_row(&self.rounded.values, |row| {
                 let terms =
                     row.iter().zip(x).map(|(w, x)| f64::from(*w) * f64::from(*x));
                 let (sum, size) =
                     terms.fold((0.0, 0.0), |(s, a), t| (s + t, a + t.abs()));
-                // 4096 roundings of FP32 in a random walk, and room for an unlucky one.
-                (sum as f32, (size * 1e-5) as f32)
+                (sum as f32, (size * rounding) as f32)
             });
         let checked = every_element(what, &y, |row| {
             let (expected, tolerance) = of_rounded[row % DIFFERENT_ROWS];
