@@ -341,3 +341,28 @@ __device__ void roles(const TensorMap &a, const TensorMap &b, unsigned short *c,
 ROLES(producer, false, 1)
 ROLES(wide_stores, true, 1)
 ROLES(pairs, true, 2)
+
+// ANCHOR: clocked
+// Pairs of blocks, with the narrow stores, in which the first thread notes two clocks when it
+// begins and when its block is done: the cycles of its multiprocessor, and nanoseconds. So the
+// two differences say how fast that multiprocessor was while it multiplied.
+__device__ void note(unsigned long long *clocks)
+{
+    unsigned long long nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");
+    clocks[0] = clock64();
+    clocks[1] = nanoseconds;
+}
+
+extern "C" __global__ __cluster_dims__(2) __launch_bounds__(384) void pairs_clocked(
+    const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
+    unsigned short *c, unsigned int n, unsigned long long *clocks, unsigned int launch)
+{
+    bool notes = blockIdx.x == 0 && threadIdx.x == 0;
+    if (notes)
+        note(clocks + 4 * launch);
+    roles<false, 2>(a, b, c, n);
+    if (notes)
+        note(clocks + 4 * launch + 2);
+}
+// ANCHOR_END: clocked

@@ -109,6 +109,6 @@ impl Bench<'_> {
 }
 
 /// Two matrices of random numbers, `of` making an element of one from -1 to 1.
-fn matrices<T>(n: usize, of: impl Fn(f32) -> T) -> [Vec<T>; 2] {
+pub(crate) fn matrices<T>(n: usize, of: impl Fn(f32) -> T) -> [Vec<T>; 2] {
     [0, n * n].map(|first| (first..first + n * n).map(|i| of(random(i))).collect())
 }

@@ -12,6 +12,7 @@
 //! | [`eight`] | Tensor cores | and with numbers of 8 bits? |
 //! | [`host`] | Tensor cores | how long does the host take? |
 //! | [`lasting`] | Burst and sustained rates | how fast in a burst, and how fast when it goes on? |
+//! | [`clocked`] | Burst and sustained rates | at what clock, by the kernel itself? |
 //! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!
 //! A product of two matrices of n × n uses each element n times. So what counts is where a
@@ -29,6 +30,7 @@
 //! were all, `tiled` would be 32 times as fast as `naive`. The chapter says 5 to 15 times.
 
 mod ceiling;
+mod clocked;
 mod data;
 mod eight;
 mod host;
@@ -91,6 +93,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. What newer GPUs can do besides, and the library.
     let tensor = tensor::ways(lab, &stream)?;
     floats.extend(tensor.floats);
+    let clocked = tensor.clocked;
     let library = library::ways(lab, &stream)?;
     let floats_in_tensor_cores = !library.floats.is_empty(); // the last are TF32
     floats.extend(library.floats);
@@ -105,6 +108,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     if takes_eight_bits {
         eight::check(&stream, &Product::new(208))?;
+    }
+    if let Some(clocked) = &clocked {
+        clocked::check(&stream, clocked, &Product::new(200))?;
     }
 
     // 4. All sizes; a GPU with fewer multiprocessors gets smaller matrices.
@@ -132,6 +138,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             if takes_eight_bits {
                 bench.eight_bits()?;
             }
+        }
+        if let Some(clocked) = &clocked {
+            clocked::measure(lab, stream, kernels, clocked, side)?;
         }
     }
     host::measure(lab, largest.min(1024))

@@ -3,6 +3,8 @@
 use cudarc::driver::CudaSlice;
 use lab::{Result, check};
 
+use crate::tensor::Clocked;
+
 /// A number format of matrices.
 pub(crate) trait Element:
     PartialEq + std::fmt::Display + Copy + Default + Sync
@@ -160,11 +162,12 @@ impl<T> Multiplier<T> {
     }
 }
 
-/// What multiplies floats, and what multiplies BF16.
+/// What multiplies floats, and what multiplies BF16; and what counts the clock meanwhile.
 #[derive(Default)]
 pub(crate) struct Multipliers {
     pub(crate) floats: Vec<Multiplier<f32>>,
     pub(crate) halves: Vec<Multiplier<u16>>,
+    pub(crate) clocked: Option<Clocked>,
 }
 
 #[cfg(test)]

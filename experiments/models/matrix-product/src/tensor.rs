@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, LaunchConfig};
+use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
 use lab::launch::{blocks, tensor_map};
 use lab::{Case, Lab, Result};
 
@@ -25,10 +25,14 @@ mod hopper {
     use cudarc::driver::CudaSlice;
 
     // SAFETY: the copy unit stays within the matrices that the two maps describe, and threads
-    // within the n * n elements of c.
+    // within the n * n elements of c; `clocks` has an entry for each number of a launch.
     lab::kernels! { unsafe "matrix-product-hopper" {
         fn product["warpgroups", "producer", "wide_stores", "pairs"](
             a: [u64; 16], b: [u64; 16], c: &mut CudaSlice<u16>, n: u32,
+        );
+        fn pairs_clocked(
+            a: [u64; 16], b: [u64; 16], c: &mut CudaSlice<u16>, n: u32,
+            clocks: &CudaSlice<[u64; 4]>, launch: u32,
         );
     } }
 }
@@ -44,6 +48,32 @@ const fn tiles_bytes(tiles: u32) -> u32 {
 /// of 16 bytes, and pairs of blocks that share a tile. Their blocks go on with other tiles.
 const SIMPLE: &str = "warpgroups";
 const STEPS: [&str; 3] = ["producer", "wide_stores", "pairs"];
+
+/// A kernel that notes its clocks.
+pub(crate) struct Clocked {
+    kernels: hopper::Kernels,
+    queue: Arc<CudaStream>,
+    config: LaunchConfig,
+}
+
+impl Clocked {
+    /// c = a · b for matrices of n × n; the clocks become entry `launch` of `clocks`.
+    pub(crate) fn multiply(
+        &self,
+        a: &CudaSlice<u16>,
+        b: &CudaSlice<u16>,
+        c: &mut CudaSlice<u16>,
+        n: usize,
+        clocks: &CudaSlice<[u64; 4]>,
+        launch: usize,
+    ) -> Result<()> {
+        let Clocked { kernels, queue, config } = self;
+        let a = tensor_map(queue, a, [n, n], 128)?;
+        let b = tensor_map(queue, b, [n, n], 64)?;
+        let (n, launch) = (n as u32, launch as u32);
+        kernels.pairs_clocked(queue, *config, a, b, c, n, clocks, launch)
+    }
+}
 
 /// The ways that this GPU has; the others are skipped.
 pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multipliers> {
@@ -87,6 +117,11 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
             let kernels = hopper::Kernels::of(&module)?;
             // Blocks that go on with other tiles: one on each multiprocessor, an even number.
             let stay = blocks(lab.multiprocessors() / 2 * 2, 384);
+            ways.clocked = Some(Clocked {
+                kernels: kernels.clone(),
+                queue: stream.clone(),
+                config: LaunchConfig { shared_mem_bytes: tiles_bytes(4), ..stay },
+            });
             let all = [(SIMPLE, None, 3)].into_iter();
             for (name, stay, tiles) in
                 all.chain(STEPS.map(|name| (name, Some(stay), 4)))
@@ -111,6 +146,7 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
             for name in [SIMPLE].into_iter().chain(STEPS) {
                 lab.skip(Case::new(name), why);
             }
+            lab.skip(Case::new("clocked"), why);
         }
     }
     Ok(ways)
