@@ -11,6 +11,8 @@ use cudarc::nccl::Comm;
 use lab::memory::pinned;
 use lab::{Lab, Result};
 
+use crate::limited::Limited;
+
 /// Most GPUs, as in the kernel file.
 pub(crate) const MOST_GPUS: usize = 8;
 const MOST_BLOCKS: usize = 512;
@@ -69,6 +71,8 @@ pub(crate) struct Rank {
 pub(crate) struct Ranks {
     pub(crate) each: Vec<Rank>,
     pub(crate) comms: Vec<Comm>,
+    /// NCCL with a number of blocks, where it is not to choose it.
+    pub(crate) limited: Option<Limited>,
     pub(crate) staging: Vec<PinnedHostSlice<f32>>,
     pub(crate) inputs: OnEach,
     pub(crate) outputs: OnEach,
@@ -94,6 +98,7 @@ impl Ranks {
         let mut gpus = Ranks {
             each: vec![],
             comms: vec![],
+            limited: None,
             staging: vec![],
             inputs: [0; MOST_GPUS],
             outputs: [0; MOST_GPUS],

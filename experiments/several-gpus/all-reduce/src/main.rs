@@ -9,6 +9,7 @@
 //! | [`device`] | | streams, kernels and buffers of all GPUs |
 //! | [`ways`] | The experiment | what does each queue? |
 //! | [`verify`] | The experiment | is the sum right? |
+//! | [`limited`] | What the speed costs | and NCCL, with as many blocks? |
 //! | [`slices`] | What the speed costs | how many blocks and flags does the ring need? |
 //!
 //! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of
@@ -36,6 +37,7 @@
 //! the link's peak. For 1 KiB `ring` takes longer than `nccl`, and `tagged` less than 5 µs.
 
 mod device;
+mod limited;
 mod slices;
 mod verify;
 mod ways;
@@ -136,10 +138,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             timed.checked(gpus.check(method, count)?).record(lab)?;
         }
     }
-    match together {
-        true => slices::slices(lab, &mut gpus, largest),
-        false => Ok(()),
+    if together {
+        slices::slices(lab, &mut gpus, largest)?;
+        limited::equal_blocks(lab, &mut gpus, largest)?;
     }
+    Ok(())
 }
 
 /// What all cases have. Their bandwidth is NCCL's `busbw`: of what crosses the links of each

@@ -28,7 +28,10 @@ impl Method {
             Method::Ring => gpus.ring(count),
             Method::Direct => gpus.direct(count),
             Method::Tagged => gpus.tagged(count),
-            Method::Nccl => gpus.nccl(count),
+            Method::Nccl => match &gpus.limited {
+                Some(limited) => limited.all_reduce(gpus, count),
+                None => gpus.nccl(count),
+            },
             Method::Host => gpus.on_host(count),
         }
     }
