@@ -103,3 +103,55 @@ extern "C" __global__ void bulk(const __grid_constant__ TensorMap in,
     }
 }
 // ANCHOR_END: bulk
+
+// ANCHOR: halves
+// Only the loads of `bulk`: each block adds up its tile, in which what is beyond the matrix is
+// zero.
+extern "C" __global__ void bulk_load(const __grid_constant__ TensorMap in, unsigned int *sums)
+{
+    __shared__ __align__(1024) uint4 tile[2][64][8];
+    __shared__ unsigned long long arrived;
+    __shared__ unsigned int total;
+
+    unsigned int x = blockIdx.y * 64, y = blockIdx.x * 64;
+    if (threadIdx.x == 0) {
+        total = 0;
+        expect(&arrived, sizeof tile);
+        load(tile[0], &in, x, y, &arrived);
+        load(tile[1], &in, x + 32, y, &arrived);
+    }
+    __syncthreads();
+    wait(&arrived);
+
+    unsigned int sum = 0;
+    for (unsigned int i = threadIdx.x; i < 2 * 64 * 8; i += blockDim.x) {
+        uint4 v = (&tile[0][0][0])[i];
+        sum += v.x + v.y + v.z + v.w;
+    }
+    atomicAdd(&total, sum);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        sums[blockIdx.y * gridDim.x + blockIdx.x] = total;
+}
+
+// Only the stores: element i of the matrix, whose rows have `width`, becomes i.
+extern "C" __global__ void bulk_store(const __grid_constant__ TensorMap out,
+                                      unsigned int width)
+{
+    __shared__ __align__(1024) uint4 tile[2][64][8];
+
+    unsigned int x = blockIdx.y * 64, y = blockIdx.x * 64;
+    for (unsigned int i = threadIdx.x; i < 2 * 64 * 8; i += blockDim.x) {
+        unsigned int half = i / 512, r = i / 8 % 64, p = i % 8;
+        unsigned int first = (x + r) * width + y + 32 * half + 4 * p;
+        tile[half][r][p ^ r % 8] = make_uint4(first, first + 1, first + 2, first + 3);
+    }
+    ready();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        store(&out, tile[0], y, x);
+        store(&out, tile[1], y + 32, x);
+        finish();
+    }
+}
+// ANCHOR_END: halves

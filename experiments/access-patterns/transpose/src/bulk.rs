@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DevicePtr, sys};
+use cudarc::driver::{CudaModule, CudaStream, DevicePtr, LaunchConfig, sys};
 use lab::launch::tiles;
 use lab::{Case, Lab, Result};
 
@@ -13,7 +13,11 @@ lab::kernels! { unsafe "transpose-bulk" {
     fn bulk(input: [u64; 16], output: [u64; 16]);
 } }
 
-pub(crate) fn way(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Option<Way>> {
+/// The transpose, and the module that it is in.
+pub(crate) fn way(
+    lab: &mut Lab,
+    stream: &Arc<CudaStream>,
+) -> Result<Option<(Way, Arc<CudaModule>)>> {
     let Some(module) = lab.load(KERNEL)? else {
         let reason = "bulk tensor copies need a GPU of compute capability 9.0";
         lab.skip(Case::new("bulk"), reason);
@@ -24,16 +28,21 @@ pub(crate) fn way(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Option<Way>
         let Shape { width, height } = *shape;
         let from = tensor_map(&stream, input, width, height)?;
         let to = tensor_map(&stream, output, height, width)?;
-        let mut config = tiles((height, width), (64, 64));
-        config.block_dim = (256, 1, 1);
-        kernels.bulk(&stream, config, from, to)
+        kernels.bulk(&stream, grid(shape), from, to)
     };
-    Ok(Some(Way { name: "bulk", aligned: true, transpose: Box::new(transpose) }))
+    let transpose = Box::new(transpose);
+    Ok(Some((Way { name: "bulk", aligned: true, transpose }, module)))
+}
+
+/// A block for each 64 × 64 elements.
+pub(crate) fn grid(shape: &Shape) -> LaunchConfig {
+    let tiles = tiles((shape.height, shape.width), (64, 64));
+    LaunchConfig { block_dim: (256, 1, 1), ..tiles }
 }
 
 /// What the copy unit has to know of a matrix: where it is, its shape, and that it is
 /// moved in pieces of 32 × 64 elements, whose rows of 128 bytes are swizzled.
-fn tensor_map(
+pub(crate) fn tensor_map(
     stream: &Arc<CudaStream>,
     matrix: &Matrix,
     width: usize,

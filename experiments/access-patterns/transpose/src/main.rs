@@ -11,10 +11,11 @@
 //! | [`kernels`] | | how is a matrix divided among blocks? |
 //! | [`kept`] | | does it help if the L2 cache keeps what was read? |
 //! | [`bulk`] | | does it help if the copy unit (TMA) moves the tiles? |
+//! | [`halves`] | | and what does it read for that? |
 //! | [`in_place`] | | can the matrix stay where it is? |
 //! | [`library`] | | how fast is the library? |
 //!
-//! The last five are on the page after it, `transpose-ladder.md`.
+//! The last six are on the page after it, `transpose-ladder.md`.
 //!
 //! A transpose computes nothing: it reads every element once and writes it once, as a
 //! copy does. So a copy is its ceiling. But rows become columns, so of the two accesses
@@ -43,6 +44,7 @@
 
 mod bulk;
 mod ceiling;
+mod halves;
 mod in_place;
 mod kept;
 mod kernels;
@@ -52,7 +54,7 @@ mod matrix;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
+use cudarc::driver::{CudaModule, CudaStream};
 use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result, check};
 
@@ -78,7 +80,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let way = |(name, blocks)| kernels::way(&kernels, &stream, name, blocks);
     let mut ways: Vec<Way> = KERNELS.into_iter().map(way).collect();
     ways.extend(kept::way(lab, &stream)?);
-    ways.extend(bulk::way(lab, &stream)?);
+    let (bulk, copies) = bulk::way(lab, &stream)?.unzip();
+    ways.extend(bulk);
     match library::way(&stream) {
         Ok(cublas) => ways.push(cublas),
         Err(why) => lab.skip(Case::new("cublas"), why),
@@ -111,7 +114,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for (width, height) in squares.into_iter().chain(RECTANGLES) {
         let shape = Shape { width, height };
         if !lab.quick() || shape.elements() <= SIDES[0] * SIDES[0] {
-            measure(lab, &stream, &kernels, &ways, &shape)?;
+            measure(lab, &stream, &kernels, (&ways, copies.as_ref()), &shape)?;
         }
     }
     Ok(())
@@ -122,7 +125,7 @@ fn measure(
     lab: &mut Lab,
     stream: &Arc<CudaStream>,
     kernels: &Kernels,
-    ways: &[Way],
+    (ways, copies): (&[Way], Option<&Arc<CudaModule>>),
     shape: &Shape,
 ) -> Result<()> {
     // 4. Each turn takes the next of several pairs of buffers, so that the turns of one
@@ -175,13 +178,21 @@ fn measure(
         return Ok(());
     }
 
-    // 7. The launch cost of the simple kernels: one that does nothing.
+    // 7. What the copy unit reads and writes, each alone.
+    if let Some(module) = copies {
+        let case = |name: &str| shape.case(name).ceiling(Ceiling::DeviceMemory);
+        let case = |name: &str| case(name).footprint(needed / 2, l2_bytes);
+        let both = (&inputs[..], &mut outputs[..]);
+        halves::measure(lab, stream, module, shape, case, &host, both)?;
+    }
+
+    // 8. The launch cost of the simple kernels: one that does nothing.
     let idle = kernels::way(kernels, stream, "idle", SIMPLE).transpose;
     let launch =
         |turn| idle(shape, &inputs[turn % pairs], &mut outputs[turn % pairs]);
     shape.case("idle").time_on_gpu(lab, stream, launch)?.record(lab)?;
 
-    // 8. In place, on all the buffers.
+    // 9. In place, on all the buffers.
     inputs.append(&mut outputs);
     let case = case("in_place");
     in_place::measure(lab, stream, kernels, case, [&host, &expected], &mut inputs)
