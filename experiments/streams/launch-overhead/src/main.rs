@@ -8,6 +8,7 @@
 //! | `main.rs` | The experiment | a chain of kernels in three ways |
 //! | [`vector`] | The experiment | the kernel, and graphs of it |
 //! | [`gaps`] | The gap between kernels | how long is it from one kernel to the next? |
+//! | [`early`] | The gap between kernels | and if the next one may start early? |
 //! | [`calls`] | A graph has to be made | what does the host pay? |
 //!
 //! A chain of a thousand small steps, each of which needs what the one before has made, can
@@ -28,6 +29,7 @@
 //! 0.1 ms, because a step is one multiplication.
 
 mod calls;
+mod early;
 mod gaps;
 mod vector;
 
