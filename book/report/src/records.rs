@@ -2,6 +2,7 @@
 //! page needs, and those of this machine, which are shown first where there are any.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::rc::Rc;
@@ -224,6 +225,9 @@ fn label(record: &Record) -> Option<String> {
 pub fn counted(name: &str, count: usize) -> String {
     if count > 1 { format!("{name} ×{count}") } else { name.to_owned() }
 }
+
+/// Runs after which a machine needs no more to be what an experiment's numbers are of.
+const ENOUGH_RUNS: usize = 3;
 
 /// The machines that a book shows.
 #[derive(Clone, Debug)]
@@ -459,8 +463,8 @@ fn names(machines: &[&Machine]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The first of `machines` that has several runs of `experiment`, or else one; or the one called
-/// `on`.
+/// The first of `machines` that has three runs of `experiment`, or as many as any of them has; or
+/// the one called `on`.
 pub fn recorded<'m>(
     machines: &[&'m Machine],
     experiment: &str,
@@ -470,9 +474,9 @@ pub fn recorded<'m>(
         Some(name) => &[named(machines, name)?],
         None => machines,
     };
-    let found = || machines.iter().filter_map(|&m| Some((m, m.record(experiment).ok()?)));
-    let several = found().find(|(_, record)| record.runs().count() > 1);
-    match (several.or_else(|| found().next()), machines) {
+    let found = machines.iter().filter_map(|&m| Some((m, m.record(experiment).ok()?)));
+    let few = |(_, record): &(_, &Recorded)| Reverse(record.runs().take(ENOUGH_RUNS).count());
+    match (found.min_by_key(few), machines) {
         (Some(found), _) => Ok(found),
         (None, [only]) => Err(only.record(experiment).err().unwrap_or_default()),
         (None, _) => {

@@ -510,15 +510,18 @@ fn this_machine_may_be_a_reference_machine() {
 }
 
 #[test]
-fn an_experiments_numbers_are_those_of_the_first_machine_with_several_runs() {
+fn an_experiments_numbers_are_those_of_the_first_machine_with_enough_runs() {
     let fixture = Fixture::of_several();
     let four = "GPUs <span class=\"value\">114 GB/s</span>";
     check_parts(&expanded(&fixture, "peers"), &[four]);
-    let mut second = peers("h200-x2", "NVIDIA H200", 2);
-    second.run.label = Some("again".to_owned());
-    fixture.record(&second);
     let two = "GPUs <span class=\"value\">57.0 GB/s</span>";
-    check_parts(&expanded(&fixture, "peers"), &[two]);
+    let runs = [("h200-x2", two), ("h200-x4", four), ("h200-x2", two), ("h200-x4", four)];
+    for (nth, (machine, shown)) in runs.into_iter().enumerate() {
+        let mut record = peers(machine, "NVIDIA H200", if machine == "h200-x4" { 4 } else { 2 });
+        record.run.label = Some(format!("run-{nth}"));
+        fixture.record(&record);
+        check_parts(&expanded(&fixture, "peers"), &[shown]);
+    }
 }
 
 #[test]
