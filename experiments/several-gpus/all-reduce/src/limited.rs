@@ -16,6 +16,9 @@ use crate::{ELEMENT, IN_A_ROW, case, in_a_row};
 
 /// Blocks of each GPU's kernel; NCCL calls them CTAs, and has a channel for each.
 const BLOCKS: [u32; 4] = [8, 16, 24, 32];
+/// Elements between two flags: four times as many as elsewhere, since with few blocks no other
+/// one hides a wait.
+const SLICE: usize = 64 << 10;
 /// Bytes of a vector.
 const SIZES: [usize; 2] = [64 << 20, 1 << 30];
 
@@ -26,6 +29,7 @@ pub(crate) fn equal_blocks(
     largest: usize,
 ) -> Result<()> {
     let all = gpus.blocks;
+    gpus.slice = SLICE;
     let mut sizes = SIZES.map(|bytes| bytes.min(largest)).to_vec();
     sizes.dedup();
     for blocks in BLOCKS.into_iter().filter(|blocks| *blocks <= all) {
