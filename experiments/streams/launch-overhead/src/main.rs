@@ -8,7 +8,7 @@
 //! | `main.rs` | The experiment | a chain of kernels in three ways |
 //! | [`vector`] | The experiment | the kernel, and graphs of it |
 //! | [`gaps`] | The gap between kernels | how long is it from one kernel to the next? |
-//! | [`early`] | The gap between kernels | and if the next one may start early? |
+//! | [`early`] | A kernel that starts early | and if the next one is there already? |
 //! | [`calls`] | A graph has to be made | what does the host pay? |
 //!
 //! A chain of a thousand small steps, each of which needs what the one before has made, can
