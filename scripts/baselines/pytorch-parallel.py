@@ -20,8 +20,8 @@ from baselines.lab import CannotRun, Lab
 
 # As many parameters as ResNet-50 has: 25 million.
 LAYERS, WIDTH = 6, 2048
-# Of a step, for both GPUs together. With 8,192 a GPU has as much arithmetic as ResNet-50 on 50
-# images, and as many bytes of them.
+# Of a step, for both GPUs together. With 8,192 a GPU has about as much arithmetic as ResNet-50
+# on 25 pictures, each 8 billion operations forward and twice that backward.
 ROWS = (512, 8192, 32768)
 # Steps of an operation, after which all GPUs are waited for.
 STEPS = 5
