@@ -130,7 +130,7 @@ fn work(form: &Form) -> BTreeMap<(&str, &str, u64), Work> {
 
 fn lines(own: &Lines, other: &Lines, (mine, theirs): (&str, &str)) -> Lines {
     let mut lines = own.clone();
-    // The other's curves may well cross what bounds only this machine's.
+    // The other's curves may well cross what bounds only this machine's, and bend elsewhere.
     let is_same = |a: &Series, b: &Series| {
         a.label == b.label
             && a.points.iter().map(|at| (at.x, at.y)).eq(b.points.iter().map(|at| (at.x, at.y)))
@@ -138,6 +138,11 @@ fn lines(own: &Lines, other: &Lines, (mine, theirs): (&str, &str)) -> Lines {
     for model in &mut lines.models {
         if !model.label.is_empty() && !other.models.iter().any(|there| is_same(model, there)) {
             model.label = format!("{}, {mine}", model.label);
+        }
+    }
+    for mark in &mut lines.marks {
+        if !other.marks.iter().any(|there| there.label == mark.label && there.x == mark.x) {
+            mark.label = format!("{}, {mine}", mark.label);
         }
     }
     lines.beside = other.series.clone();

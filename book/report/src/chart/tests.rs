@@ -472,18 +472,23 @@ fn the_peaks_of_two_machines_are_told_apart() {
     assert!(!own.contains("dasharray") && theirs.contains("dasharray"), "{svg}");
 }
 
-/// What bounds one machine's curves may lie below the other's.
+/// What bounds one machine's curves may lie below the other's, and they may bend elsewhere.
 #[test]
-fn a_model_of_one_machine_is_called_after_it_beside_another() {
+fn a_model_or_mark_of_one_machine_is_called_after_it_beside_another() {
     let with = |bound| {
         let points = [series("a", &[(1024.0, 1e9), (4096.0, 3e9)])];
         let model = series("bound", &[(1024.0, bound), (4096.0, bound)]);
-        lines(Scale::Linear, points.to_vec(), vec![model], vec![])
+        let mut figure = lines(Scale::Linear, points.to_vec(), vec![model], vec![]);
+        if let Form::Lines(lines) = &mut figure.form {
+            lines.marks = vec![Mark { label: "L2 cache".to_owned(), x: bound / 1e6 }];
+        }
+        figure
     };
-    for (theirs, label) in [(4e9, "bound"), (5e9, "bound, this machine")] {
+    for (theirs, of) in [(4e9, ""), (5e9, ", this machine")] {
         let both = with(4e9).beside(&with(theirs), ("this machine", "H200")).unwrap();
         let Form::Lines(lines) = &both.form else { panic!("{}", both.title) };
-        assert_eq!(lines.models[0].label, label);
+        let labels = (&*lines.models[0].label, &*lines.marks[0].label);
+        assert_eq!(labels, (&*format!("bound{of}"), &*format!("L2 cache{of}")));
     }
 }
 
