@@ -18,6 +18,9 @@ use crate::{gpu, loader, workspace};
 /// The option that asks for it.
 pub const OPTION: &str = "--emulate";
 
+/// The newest compute capability whose instructions it has, whatever limits it is given.
+pub(crate) const COMPUTE: &str = "8.9";
+
 /// Why the emulated driver could not be loaded.
 static FAILED: OnceLock<String> = OnceLock::new();
 

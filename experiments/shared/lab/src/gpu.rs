@@ -72,8 +72,13 @@ pub fn cuda_version() -> Option<(u32, u32)> {
     Some((version as u32 / 1000, version as u32 % 1000 / 10))
 }
 
-/// Raises clocks and link from idle: half a second of small copies and fills.
+/// Raises clocks and link from idle: half a second of small copies and fills. An emulated GPU has
+/// no clock to raise.
 pub(crate) fn wake(context: &Arc<CudaContext>) -> Result<(), DriverError> {
+    let clock = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
+    if context.attribute(clock)? == 0 {
+        return Ok(());
+    }
     let stream = context.new_stream()?;
     let host = vec![1u8; 1 << 20];
     let mut device = stream.alloc_zeros::<u8>(16 << 20)?;

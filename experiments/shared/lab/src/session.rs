@@ -9,7 +9,7 @@ use record::{Clock, EMULATED, Measurement, Record, Results, Skipped, Software, S
 
 use crate::case::Case;
 use crate::counters::{self, Windows};
-use crate::emulator::{Counted, Emulator};
+use crate::emulator::{self, Counted, Emulator};
 use crate::fingerprint::{self, Size};
 use crate::gpu;
 use crate::kernel::{self, Kernel};
@@ -55,11 +55,10 @@ impl Lab {
         let context = open(options.device)?;
         let sources = kernel.into_iter().collect();
         let (module, loaded) = kernel.map(|k| load(&context, k)).transpose()?.unzip();
-        match emulator {
-            Some(emulator) if options.counters => emulator.count_pieces(),
-            Some(_) => {}
-            None => gpu::wake(&context)?,
+        if let Some(emulator) = emulator.as_ref().filter(|_| options.counters) {
+            emulator.count_pieces();
         }
+        gpu::wake(&context)?;
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
         let results = place::results(&options)?;
@@ -165,9 +164,7 @@ impl Lab {
         let mut contexts = vec![self.context.clone()];
         for ordinal in (0..count).filter(|n| *n != self.options.device) {
             let context = open(ordinal)?;
-            if self.emulator.is_none() {
-                gpu::wake(&context)?;
-            }
+            gpu::wake(&context)?;
             contexts.push(context);
         }
         self.context.bind_to_thread()?;
@@ -185,10 +182,12 @@ impl Lab {
     }
 
     /// Loads a further kernel file, and names it in the record. `None` if this GPU is
-    /// older than the file asks for ([`kernel::compute`]).
+    /// older than the file asks for ([`kernel::compute`]), or emulated and the file is for what
+    /// only real ones have, whatever limits the emulated one has.
     pub fn load(&mut self, kernel: Kernel) -> Result<Option<Arc<CudaModule>>> {
         let compute = kernel::compute(kernel.source);
-        if !kernel::runs_on(compute, &self.gpu().compute_capability) {
+        let has = |gpu: &str| kernel::runs_on(compute, gpu);
+        if !has(&self.gpu().compute_capability) || self.emulated() && !has(emulator::COMPUTE) {
             return Ok(None);
         }
         self.sources.push(kernel);

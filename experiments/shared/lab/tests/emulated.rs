@@ -293,6 +293,18 @@ fn work_is_shared_among_the_gpus_that_are_there() {
     }
 }
 
+/// With the limits of a newer GPU it still lacks that one's instructions, and lessons skip them.
+#[test]
+fn a_gpu_with_newer_limits_skips_what_it_cannot_run() {
+    let desk = Desk::new();
+    let program = desk.program("transpose", "").without_driver();
+    let program = program.set("WORKBOOK_EMULATED_GPU", "9.0").set("WORKBOOK_EMULATED_GPUS", "3");
+    program.run().with_code(0);
+    let record = desk.record("emulated", "transpose");
+    assert_eq!(record.machine.gpus[0].compute_capability, "9.0");
+    assert!(record.skipped.iter().any(|skipped| skipped.case == "bulk"));
+}
+
 #[test]
 fn a_pack_runs_without_a_driver() {
     let desk = Desk::new();
