@@ -6,7 +6,7 @@ mod common;
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use common::{PTX, add, alone, code, context, module};
+use common::{PTX, add, alone, code, context, module, told};
 use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
 use sys::CUresult::*;
@@ -44,13 +44,16 @@ fn launches_that_cannot_be_are_refused() {
     let (stream, kernels) = (context.new_stream().unwrap(), module(&context));
     let data = stream.alloc_zeros::<u32>(1).unwrap();
     let function = kernels.load_function("add").unwrap();
-    for (grid, block, shared) in [
-        ((0, 1, 1), (1, 1, 1), 0),
-        ((1, 70_000, 1), (1, 1, 1), 0),
-        ((1, 1, 1), (1025, 1, 1), 0),
-        ((1, 1, 1), (32, 33, 1), 0),
-        ((1, 1, 1), (1, 1, 65), 0),
-        ((1, 1, 1), (1, 1, 1), 48 * 1024 + 1),
+    told("workbookEmulatorExplanations"); // it keeps them from here on
+    let grid = "it may have 1 × 1 × 1 to 2147483647 × 65535 × 65535\n";
+    let sides = "it may have 1 × 1 × 1 to 1024 × 1024 × 64, and 1024 threads in all";
+    for (grid, block, shared, limit) in [
+        ((0, 1, 1), (1, 1, 1), 0, grid),
+        ((1, 70_000, 1), (1, 1, 1), 0, grid),
+        ((1, 1, 1), (1025, 1, 1), 0, sides),
+        ((1, 1, 1), (32, 33, 1), 0, "1056 threads in a block of add, at most 1024"),
+        ((1, 1, 1), (1, 1, 65), 0, sides),
+        ((1, 1, 1), (1, 1, 1), 48 * 1024 + 1, "which may have 49152"),
     ] {
         let mut launch = stream.launch_builder(&function);
         launch.arg(&data).arg(&1u32).arg(&1u32);
@@ -58,6 +61,8 @@ fn launches_that_cannot_be_are_refused() {
         // SAFETY: the driver refuses.
         let refused = unsafe { launch.launch(shape) };
         assert_eq!(code(refused), CUDA_ERROR_INVALID_VALUE, "{shape:?}");
+        let said = told("workbookEmulatorExplanations");
+        assert!(said.contains(limit), "{shape:?}: {said}");
     }
     assert_eq!(code(kernels.load_function("sub")), CUDA_ERROR_NOT_FOUND);
 }

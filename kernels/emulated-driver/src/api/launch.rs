@@ -119,15 +119,19 @@ impl Session {
     fn check_shape(&self, function: usize, shape: &Shape) -> Answer {
         let (function, _, kernel) = self.function(function)?;
         let Shape { grid, block, shared_bytes } = shape;
-        let within = |sizes: &[u32; 3], most: &[u32; 3]| {
-            sizes.iter().zip(most).all(|(size, most)| (1..=*most).contains(size))
-        };
-        if !within(grid, &gpu::GRID) || !within(block, &gpu::BLOCK) {
-            let why = format!("a grid of {grid:?} blocks of {block:?} threads cannot be");
-            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        let most = u64::from(kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS));
+        for (what, sizes, most_each, in_all) in [
+            ("grid", grid, &gpu::GRID, String::new()),
+            ("block", block, &gpu::BLOCK, format!(", and {most} threads in all")),
+        ] {
+            if !sizes.iter().zip(most_each).all(|(size, most)| (1..=*most).contains(size)) {
+                let [sizes, most] =
+                    [sizes, most_each].map(|of| of.map(|n| n.to_string()).join(" × "));
+                let why = format!("a {what} of {sizes}; it may have 1 × 1 × 1 to {most}{in_all}");
+                return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+            }
         }
         let threads = block.iter().map(|size| u64::from(*size)).product::<u64>();
-        let most = u64::from(kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS));
         if threads > most {
             let why = format!("{threads} threads in a block of {}, at most {most}", kernel.name);
             return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
