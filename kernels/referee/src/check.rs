@@ -458,7 +458,8 @@ impl Expression {
         let value = expression::Expression::parse(text).and_then(|expression| {
             expression.value(|operand| match operand {
                 Operand::Name(name) => {
-                    of(name).ok_or_else(|| format!("`{text}`: what is `{name}`?"))
+                    let of_all = if text == name { "" } else { &format!("`{text}`: ") };
+                    of(name).ok_or_else(|| format!("{of_all}what is `{name}`?"))
                 }
                 Operand::Query(_) => Err(format!("`{text}`: there are no queries here")),
             })
@@ -554,6 +555,13 @@ mod tests {
         ] {
             let judged = demand(most).judge(|_| Some(found)).ok();
             assert_eq!(judged, Some((met, text.to_owned())));
+        }
+    }
+    #[test]
+    fn a_name_that_means_nothing_is_asked_for_once() {
+        for (text, said) in [("inn", "what is `inn`?"), ("2 * m", "`2 * m`: what is `m`?")] {
+            let unknown = Expression::Text(text.to_owned()).value(|_| None);
+            assert_eq!(unknown.unwrap_err().to_string(), said);
         }
     }
 }

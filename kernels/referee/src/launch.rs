@@ -94,7 +94,11 @@ pub fn run<'c>(
     let options = Options { budget, backwards, print_bytes, stop, ..Options::default() };
     for launch in launches {
         DEADLINE.set(patience.map(|patience| Instant::now() + patience));
-        let form = match Form::of(module, launch, shape, &buffers)? {
+        let form = Form::of(module, launch, shape, &buffers).with_context(|| {
+            let given = launch.arguments.join(", ");
+            format!("check.toml gives `{}` {given}, each a buffer, size or number", launch.kernel)
+        })?;
+        let form = match form {
             Ok(form) => form,
             Err(what) => return Ok(Err(bad_launch(launch, what))),
         };

@@ -452,8 +452,6 @@ fn form(module: &Module, work: &Work, shape: &Shape, limits: &Limits) -> Result<
     let unknown = said.split_once("what is `").and_then(|(_, rest)| rest.split_once('`'));
     match unknown {
         Some((name, _)) if crate::plan::is_name(name) => {
-            let twice = format!("`{name}`: ");
-            let said = said.strip_prefix(&twice).unwrap_or(&said);
             misused!("{said} Give it a number with --set {name}=1000, or name a buffer with --arg")
         }
         _ => misused!("{said}"),
