@@ -35,6 +35,7 @@ mod warps;
 
 use std::collections::BTreeMap;
 
+use record::units;
 use serde::{Deserialize, Serialize};
 
 use measured::{Case, Found, case};
@@ -237,13 +238,11 @@ fn count(number: u64, thing: &str) -> String {
 fn grouped(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let is_one = |a: &char, b: &char| a.is_alphanumeric() == b.is_alphanumeric();
-    let group = |part: &[char]| {
-        let is_number = part.iter().all(char::is_ascii_digit);
-        let comma = |at: usize| is_number && at > 0 && (part.len() - at).is_multiple_of(3);
-        let digits = part.iter().enumerate();
-        digits.flat_map(|(at, c)| comma(at).then_some(',').into_iter().chain([*c])).collect()
+    let group = |part: &[char]| match part.iter().all(char::is_ascii_digit) {
+        true => units::grouped(&String::from_iter(part)),
+        false => String::from_iter(part),
     };
-    chars.chunk_by(is_one).map(group).collect::<Vec<String>>().concat()
+    chars.chunk_by(is_one).map(group).collect()
 }
 
 /// The lanes of a mask.

@@ -7,13 +7,14 @@ use crate::launch::{Argument, Buffer, Content, Request};
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "formats",
     title: "A number of few bits, to which 1 is added again and again",
-    task: "Add 1 again and again. Where does the sum stop, and how far apart do the format's numbers \
-        lie there? Give the fraction a bit more or less, and find the rule. Then take bits from \
-        the exponent: what happens instead?",
+    task: "Add 1 again and again. Where does the sum stop, and how far apart do the format's \
+        numbers lie there? Give the fraction a bit more or less, and find the rule. Then take \
+        bits from the exponent: what happens instead?",
     finding: "256 + 1 = 256, with 7 bits of fraction as in BF16. From 256 on the numbers lie 2 \
         apart, so 257 is half-way, and goes to the one whose last bit is 0. Each bit of fraction \
-        doubles where it stops: 4 with 1 bit, 8 with 2 … 2048 with 10, as in FP16. Bits of exponent do not \
-        move it, but with too few of them, 4 where the fraction has 7, the sum is infinite first.",
+        doubles where it stops: 4 with 1 bit, 8 with 2 … 2048 with 10, as in FP16. Bits of \
+        exponent do not move it, but with too few of them, 4 where the fraction has 7, the sum is \
+        infinite first.",
     knobs: &[
         Knob { name: "ones", label: "ones added", first: "100", values: Values::Range(0, MOST) },
         Knob {

@@ -11,14 +11,14 @@ pub(super) const EXPLORER: Explorer = Explorer {
     name: "pipeline",
     title: "Six batches, each with an upload, a kernel and a download",
     task: "Lengths have no unit here: only their ratios count. With three streams, make one of \
-        the steps longer, then another, then a third time the same. How long after the one before does a batch end, on average? Halve the steps, one at a \
-        time: which of them is worth it? How few streams will do? And what does pageable memory \
-        leave of it all?",
-    finding: "The longest step sets the pace: one batch ends after another, in just its length. To \
-        shorten another step gains next to nothing. As many streams will do as the longest step \
-        goes into the sum of all three, rounded up: three if they are equal, two if the longest \
-        is half of the sum. From pageable memory the host is held by each copy, and no batch begins before \
-        the last one has ended, in however many streams.",
+        the steps longer, then another, then a third time the same. How long after the one \
+        before does a batch end, on average? Halve the steps, one at a time: which of them is \
+        worth it? How few streams will do? And what does pageable memory leave of it all?",
+    finding: "The longest step sets the pace: one batch ends after another, in just its length. \
+        To shorten another step gains next to nothing. As many streams will do as the longest \
+        step goes into the sum of all three, rounded up: three if they are equal, two if the \
+        longest is half of the sum. From pageable memory the host is held by each copy, and no \
+        batch begins before the last one has ended, in however many streams.",
     knobs: &[
         Knob { name: "upload", label: "upload", first: "2", values: Values::Range(1, MOST) },
         Knob { name: "kernel", label: "kernel", first: "2", values: Values::Range(1, MOST) },
