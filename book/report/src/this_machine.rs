@@ -93,38 +93,27 @@ impl Skipped {
 }
 
 /// What the records leave out, by the reasons. Those that differ in a number are one, with the
-/// range: `needs 64 to 8,192 MiB`.
+/// range: `needs 64 MiB to 8 GiB`.
 pub fn skipped<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<Skipped> {
-    let cases = records.into_iter().flat_map(|record| {
-        record.skipped.iter().map(|case| (record.experiment.as_str(), case.reason.as_str()))
-    });
+    let cases = records
+        .into_iter()
+        .flat_map(|record| record.skipped.iter().map(|case| (record.experiment.as_str(), case)));
     let cases: Vec<_> = cases.collect();
     let mut ranges = BTreeMap::new();
-    for (before, number, after) in cases.iter().filter_map(|(_, reason)| amount(reason)) {
+    let amounts = cases.iter().filter_map(|(_, case)| units::first_amount(&case.reason));
+    for (before, number, after) in amounts {
         let (low, high) = ranges.entry((before, after)).or_insert((number, number));
         (*low, *high) = (number.min(*low), number.max(*high));
     }
-    by_reason(cases.iter().map(|(experiment, reason)| {
-        let range =
-            amount(reason).map(|(before, _, after)| (before, ranges[&(before, after)], after));
-        let reason = match range {
-            Some((before, (low, high), after)) if low < high => {
-                format!("{before}{} to {}{after}", units::count(low), units::count(high))
-            }
-            _ => (*reason).to_owned(),
-        };
-        (*experiment, reason)
+    by_reason(cases.iter().map(|(experiment, case)| {
+        let reason = units::first_amount(&case.reason).and_then(|(before, _, after)| {
+            let (low, high) = ranges[&(before, after)];
+            let ((least, _), (most, rest)) =
+                (units::amount(low, after), units::amount(high, after));
+            (low < high).then(|| format!("{before}{least} to {most}{rest}"))
+        });
+        (*experiment, reason.unwrap_or_else(|| case.why()))
     }))
-}
-
-/// A text's first word that is a whole number, with what stands before and after it.
-fn amount(text: &str) -> Option<(&str, u64, &str)> {
-    let mut start = 0;
-    text.split_inclusive(' ').find_map(|word| {
-        let (before, end) = (&text[..start], start + word.trim_end().len());
-        start += word.len();
-        Some((before, word.trim_end().parse().ok()?, &text[end..]))
-    })
 }
 
 /// Experiments, each with the reason why something of it is left out.

@@ -474,7 +474,7 @@ fn run_tells_what_records_leave_out() {
     stand_in(&checkout, "coalescing", "");
     let ended = run_stand_ins(&checkout, "run coalescing --emulate");
     let said = "\nSkipped cases\n  coalescing (2): no room\n  \
-                coalescing (2): needs 64 to 8,192 MiB of memory\n";
+                coalescing (2): needs 64 MiB to 8 GiB of memory\n";
     assert!(ended.succeeds().contains(said), "{ended}");
 }
 

@@ -248,7 +248,7 @@ impl Table {
         if self.skipped == reason {
             self.mark("skipped:", &format!("{label}, too"));
         } else {
-            self.mark("skipped:", &format!("{label}: {}", skipped.reason));
+            self.mark("skipped:", &format!("{label}: {}", skipped.why()));
         }
         self.skipped = reason;
     }
@@ -256,7 +256,7 @@ impl Table {
     /// All skipped cases, by the reasons.
     pub(crate) fn all_skipped(&self, all: &[Skipped]) {
         let mut reasons: Vec<&str> = vec![];
-        for Skipped { case, parameters, reason } in all {
+        for skipped @ Skipped { case, parameters, reason } in all {
             if reasons.contains(&reason.as_str()) {
                 continue;
             }
@@ -267,7 +267,7 @@ impl Table {
                 0 => String::new(),
                 n => format!(" and {n} more"),
             };
-            self.mark("skipped:", &format!("{label}{others}: {reason}"));
+            self.mark("skipped:", &format!("{label}{others}: {}", skipped.why()));
         }
     }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::machine::Machine;
 use crate::statistics::Statistics;
+use crate::units;
 
 /// Compute capability that kernels are compiled for, if a source does not ask for a newer one. The
 /// driver translates it for the GPU at hand, and every GPU since 2018 has at least this one.
@@ -310,6 +311,17 @@ pub struct Skipped {
     pub parameters: BTreeMap<String, Parameter>,
     /// Why it was skipped, in one sentence.
     pub reason: String,
+}
+
+impl Skipped {
+    /// The reason for people: `needs 200 GiB` for `needs 204800 MiB`.
+    pub fn why(&self) -> String {
+        let Some((before, number, after)) = units::first_amount(&self.reason) else {
+            return self.reason.clone();
+        };
+        let (amount, rest) = units::amount(number, after);
+        format!("{before}{amount}{rest}")
+    }
 }
 
 impl Record {

@@ -47,6 +47,26 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// A text's first word that is a whole number, with what stands before and after it. Where the
+/// next word is MiB, it counts those: [`amount`] prints it.
+pub fn first_amount(text: &str) -> Option<(&str, u64, &str)> {
+    let mut start = 0;
+    text.split_inclusive(' ').find_map(|word| {
+        let (before, end) = (&text[..start], start + word.trim_end().len());
+        start += word.len();
+        Some((before, word.trim_end().parse().ok()?, &text[end..]))
+    })
+}
+
+/// A number that [`first_amount`] found, and what is left of the text behind it: `200 GiB` for
+/// 204800 before ` MiB`.
+pub fn amount(number: u64, after: &str) -> (String, &str) {
+    match after.strip_prefix(" MiB").zip(number.checked_mul(1 << 20)) {
+        Some((rest, size)) => (bytes(size), rest),
+        None => (count(number), after),
+    }
+}
+
 /// `85.0%` for 0.85.
 pub fn percent(share: f64) -> String {
     format!("{}%", number(share * 100.0))
