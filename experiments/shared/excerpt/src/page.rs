@@ -171,22 +171,28 @@ pub enum Query {
 }
 
 impl Query {
-    /// Its value in a run.
+    /// Its value in a run. The error is for whoever has run the experiment.
     pub fn value(&self, record: &Record) -> Result<f64, String> {
+        let none = |_| "it has none of the cases that this is about".to_owned();
+        let in_run = |of: &Metric, m: &Measurement| match of.in_run(record, m) {
+            Ok((value, ..)) => Ok(value),
+            Err(_) => Err(format!("such a case has no {} in it", of.name().replace('_', " "))),
+        };
         let all = |filter: &Filter, of: &Metric, pick: fn(f64, f64) -> f64| {
-            let chosen = filter.choose(record)?;
-            let values = chosen.into_iter().map(|m| Ok(of.in_run(record, m)?.0));
+            let chosen = filter.choose(record).map_err(none)?;
+            let values = chosen.into_iter().map(|m| in_run(of, m));
             let values: Vec<f64> = values.collect::<Result<_, String>>()?;
             Ok(values.into_iter().reduce(pick).unwrap_or(f64::NAN))
         };
         match self {
-            Query::One(filter, of) => Ok(of.in_run(record, filter.choose_one(record)?)?.0),
+            Query::One(filter, of) => in_run(of, filter.choose_one(record).map_err(none)?),
             Query::Max(filter, of) => all(filter, of, f64::max),
             Query::Min(filter, of) => all(filter, of, f64::min),
             Query::Machine(name) => {
                 let fact = FACTS.iter().find(|(known, ..)| known == name);
                 let value = fact.and_then(|(.., of)| of(record));
-                value.ok_or_else(|| format!("the machine does not tell `{name}`"))
+                value
+                    .ok_or_else(|| format!("its machine has no {} to tell", name.replace('_', " ")))
             }
             Query::Number(value) => Ok(*value),
         }

@@ -62,17 +62,14 @@ impl Shown {
         for shape in &self.page.tables {
             table.line("");
             table.heading(&shape.title);
-            let problem = match shape.cases(record) {
-                Ok((cases, _)) if cases.is_empty() => "this run has none of its cases".to_owned(),
-                Ok((cases, sizes)) => {
+            match shape.cases(record) {
+                Ok((cases, sizes)) if !cases.is_empty() => {
                     shown.extend(cases.iter().map(|case| place(record, case.measurement)));
                     print_cases(shape, &cases, record, table);
                     self.print_findings(shape, &cases, &sizes, record, table);
-                    continue;
                 }
-                Err(problem) => problem,
-            };
-            table.say(&format!("Not in this run: {problem}."));
+                _ => table.say("This run has none of these cases."),
+            }
         }
         table.explain();
         for question in &self.page.questions {
