@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
+use lab::layout::{width, wrap};
 use lab::options;
 use record::file::{Conflict, conflict};
 use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
@@ -144,11 +145,10 @@ fn tell(refused: &[(String, String)]) {
             complain!("refused, for the same reason: {} more", all.len() - named);
         }
         if reason.ends_with("does not match the folder's name") {
-            complain!(
-                "A record lies in a folder that is called as its machine was, or, if it has a \
-                 label, in one called by that inside it: give the folder this name again; \
-                 `--as NAME` takes the machine over under another."
-            );
+            let remedy = "A record lies in a folder that is called as its machine was, or, if it \
+                          has a label, in one called by that inside it: give the folder this \
+                          name again; `--as NAME` takes the machine over under another.";
+            complain!("{}", wrap(remedy, width(), 0));
         }
     }
 }
