@@ -15,8 +15,8 @@ mod clang;
 #[path = "support/skip.rs"]
 mod skip;
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -386,6 +386,58 @@ fn a_kernel_that_is_none_is_told_in_a_sentence_and_in_time() {
     check(&["a deadlock"]);
 }
 
+/// On the driver for tests, which passes for NVIDIA's.
+#[test]
+fn a_solved_kernel_is_timed_beside_others() {
+    if !has_nvrtc() {
+        return;
+    }
+    let checkout = Checkout::with_compilers();
+    let solve = |name: &str, folder: &str| {
+        let solution = checkout.read(&format!("{folder}/{name}/solution.cu"));
+        checkout.write(&format!("my/{name}.cu"), &solution);
+    };
+    let folder = "experiments/access-patterns/coalescing/exercises";
+    checkout.edit(&format!("{folder}/chunks/check.toml"), "n = 67108864", "n = 4096");
+    solve("chunks", folder);
+    solve("add", "experiments/first-steps/vector-add/exercises");
+    let mut command = checkout.command("exercise chunks --measure");
+    command.env("LD_LIBRARY_PATH", &*test_driver::FOLDER).env_remove("CUDA_VISIBLE_DEVICES");
+    let timed = Ended::of(&mut command);
+    let rows = ["my/chunks.cu", "our solution", "the start", "the driver's copy of as many bytes"];
+    for row in rows {
+        let row = timed.succeeds().lines().find_map(|line| line.strip_prefix(row));
+        assert!(row.is_some_and(|row| row.ends_with(" µs")), "{timed}");
+    }
+    checkout.run("exercise chunks --measure").refuses(&["nothing can be measured here: "]);
+    checkout.run("exercise add --measure").misuses(&["`add` is not timed"]);
+}
+
+/// A program that a test started, and that ends with it, even if it fails.
+struct Running(Child);
+
+impl Running {
+    fn of(command: &mut Command) -> Running {
+        Running(command.stdout(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// What it has printed by its end, which is a good one.
+    fn succeeds(&mut self) -> String {
+        let mut said = String::new();
+        self.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        let ended = self.0.wait().unwrap();
+        assert!(ended.success(), "{ended}");
+        said
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Two terminals: what one solves, the other does not forget. Keys lead on.
 #[test]
 fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
@@ -411,9 +463,8 @@ fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
         let all = listed["exercises"].as_array().unwrap();
         all.iter().find(|e| e["name"] == name).unwrap().clone()
     };
-    let mut command = checkout.command("exercise --watch");
-    let mut watch = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut keys = watch.stdin.take().unwrap();
+    let mut watch = Running::of(checkout.command("exercise --watch").stdin(Stdio::piped()));
+    let mut keys = watch.0.stdin.take().unwrap();
     until("the first one is checked", &|| done("add")["checks"] == 1);
     solve("mirror");
     checkout.run("exercise mirror").succeeds();
@@ -433,9 +484,7 @@ fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
     let next = checkout.path(&format!("my/{next}.cu"));
     until("the next one begins, and not what is solved", &|| next.exists());
     keys.write_all(b"q").unwrap();
-    let ended = watch.wait_with_output().unwrap();
-    assert!(ended.status.success());
-    let said = String::from_utf8(ended.stdout).unwrap();
+    let said = watch.succeeds();
     for part in [
         "checking my/add.cu…",
         "keys: n next · h hint (1 of 3) · l list · r reset · q quit",
@@ -455,8 +504,8 @@ fn a_watched_file_is_checked_when_it_is_saved() {
         return;
     }
     let checkout = Checkout::with_compilers();
-    let mut command = checkout.command("exercise transpose --watch");
-    let mut watch = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut watch = checkout.command("exercise transpose --watch");
+    let mut watch = Running::of(watch.stdin(Stdio::null()));
     let file = checkout.path("my/transpose.cu");
     let end = Instant::now() + Duration::from_secs(60);
     let has_checked = || checkout.path("my/progress.json").exists();
@@ -467,8 +516,7 @@ fn a_watched_file_is_checked_when_it_is_saved() {
     let folder = "experiments/access-patterns/transpose/exercises/transpose";
     let solution = checkout.read(&format!("{folder}/solution.cu"));
     checkout.write("my/transpose.cu", &solution);
-    let ended = watch.wait().unwrap();
-    assert!(ended.success(), "{ended}");
+    watch.succeeds();
 }
 
 #[test]
