@@ -410,9 +410,9 @@ impl Quantities {
         safe: fn(&str) -> String,
         print: fn(&Estimate, &Unit) -> String,
     ) -> Result<String, String> {
-        let Quantity { unit, value, .. } = self.get(name)?;
+        let Quantity { unit, value, of_other_work, .. } = self.get(name)?;
         let here = match &value.here {
-            Here::Measured(here) if !here.is_like(&value.reference) => {
+            Here::Measured(here) if !of_other_work && !here.is_like(&value.reference) => {
                 format!(" (here: {})", safe(&print(here, unit)))
             }
             _ => String::new(),
