@@ -9,6 +9,9 @@ use crate::metric::{InRuns, Metric};
 use crate::records::Recorded;
 use crate::unit::Unit;
 
+/// What counts as a difference if nothing else is said: less is none.
+pub const THRESHOLD: f64 = 0.05;
+
 /// The cases of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {
@@ -101,6 +104,11 @@ impl Case {
                 _ => over(&values.1, &values.0),
             },
         })
+    }
+
+    /// Whether one side is faster by more than the share `threshold`, whatever runs differ by.
+    pub fn differs(&self, threshold: f64) -> bool {
+        matches!(self.outcome(threshold), Outcome::Faster | Outcome::Slower)
     }
 
     /// What became of it, if a difference of less than the share `threshold` is none.

@@ -600,7 +600,7 @@ fn differences_are_told_by_their_kind() {
     check_parts(
         &page,
         &[
-            "6 cases are faster or slower here by more than 5%. 5 of them follow the link to the host, \
+            "6 cases are faster or slower here than on the H200, by more than 5%. 5 of them follow the link to the host, \
              whose peak is 0.500× the H200&#39;s.",
             "<span class=\"value\">0.250×</span> as fast: <a href=\"copy.html\">host-memory</a>, copy",
             "It has one run.",

@@ -7,9 +7,9 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 use lab::layout::{beside, width, wrap};
-use record::{EMULATED, Results};
+use record::{EMULATED, Results, units};
 use report::Options;
-use report::cases::{Case, Experiment, Outcome};
+use report::cases::{Case, Experiment, Outcome, THRESHOLD};
 use report::compare::{Comparison, compare};
 use report::records::Machine;
 use serde::Serialize;
@@ -20,8 +20,6 @@ use crate::terminal::{WrongUsage, misused, say};
 
 /// Something became slower, and the threshold was given.
 const SLOWER: u8 = 3;
-/// What counts as a difference if nothing else is said.
-const THRESHOLD: f64 = 0.05;
 /// So many cases of an experiment are listed if not all are asked for.
 const MOST_LISTED: usize = 5;
 
@@ -277,9 +275,13 @@ fn tell(
     say!("{bold}{b} against {a}{bold:#}: a ratio above 1 means that {b} is faster");
     if !found.experiments.is_empty() {
         let least = (threshold * 1e4).round() / 1e2;
+        let cases = || found.experiments.iter().flat_map(|experiment| &experiment.cases);
+        let differing = cases().filter(|case| case.differs(threshold)).count();
+        let [differing, all] = [differing, cases().count()].map(|n| units::count(n as u64));
         let legend = format!(
-            "Each line has {a}, then {b}. Same: less than {least}% apart. Undecided: what was \
-             measured spreads too far to tell."
+            "{differing} of {all} cases are faster or slower by more than {least}%. Each line has \
+             {a}, then {b}. Same: less than {least}% apart. Undecided: what was measured spreads \
+             too far to tell."
         );
         say!("{}", wrap(&legend, width(), 0));
     }
@@ -318,11 +320,21 @@ fn tell(
             say!("{}", wrap(&only, width(), 2));
         }
     }
-    if found.experiments.iter().any(|experiment| experiment.runs == (1, 1)) {
-        say!();
-        say!("Where each side has one run, a difference between them cannot be told from one");
-        say!("between two runs. `cargo workbook run --label again` adds a run.");
-    }
+    let has_one = |side: fn(&Experiment) -> usize| found.experiments.iter().any(|e| side(e) == 1);
+    let text = match [has_one(|e| e.runs.0), has_one(|e| e.runs.1)] {
+        [false, false] => return,
+        [true, true] => {
+            "Where each side has one run, a difference between them cannot be told from one \
+             between two runs, and verdicts are provisional."
+                .to_owned()
+        }
+        [is_first, _] => {
+            let name = if is_first { a } else { b };
+            format!("Where {name} has one run, its verdicts are provisional.")
+        }
+    };
+    say!();
+    say!("{}", wrap(&format!("{text} `cargo workbook run --label again` adds a run."), width(), 0));
 }
 
 /// The geometric mean, and how many cases there are of each outcome.
@@ -339,10 +351,8 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case> + Clone, threshold: f64) -> 
 
 /// The cases of an experiment that differ most, or all; and how many more differ.
 fn chosen(experiment: &Experiment, threshold: f64, all: bool) -> (Vec<&Case>, usize) {
-    let differs =
-        |case: &&Case| matches!(case.outcome(threshold), Outcome::Faster | Outcome::Slower);
-    let mut chosen: Vec<&Case> =
-        experiment.cases.iter().filter(|case| all || differs(case)).collect();
+    let is_chosen = |case: &&Case| all || case.differs(threshold);
+    let mut chosen: Vec<&Case> = experiment.cases.iter().filter(is_chosen).collect();
     let differing = chosen.len();
     if !all {
         let distance = |case: &&Case| case.speedup.value.ln().abs();

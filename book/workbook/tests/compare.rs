@@ -6,7 +6,7 @@
 #[allow(dead_code, reason = "each test takes a part")]
 mod checkout;
 
-use checkout::Checkout;
+use checkout::{Checkout, other_machine};
 use serde_json::{Value, json};
 
 /// A run of the reference's `experiment` with this label, each time of it so many times as long
@@ -83,6 +83,28 @@ fn names_are_whole_and_tell_cases_apart() {
 
     let products = checkout.run("compare h200/host-n h200/host-o --all");
     assert!(products.succeeds().contains(" TFLOP/s"), "{products}");
+}
+
+/// What the page on a machine says of it is what `compare` counts; attention as it is printed has
+/// no rate.
+#[test]
+fn the_page_and_compare_count_the_same_differences() {
+    let checkout = Checkout::small();
+    other_machine(&checkout, "brought");
+    checkout.run("import brought").succeeds();
+    checkout.run("build").succeeds();
+    let told = checkout.run("compare h200 other");
+    let count = told.succeeds().lines().nth(1).unwrap().split(' ').next().unwrap();
+    let page = checkout.read("book/html/this-machine.html");
+    let said = format!("{count} cases are faster or slower here than on the H200, by more than 5%");
+    assert!(page.contains(&said), "{said}\n{page}");
+    assert!(told.stdout.contains("Where other has one run, its verdicts are provisional."), "{told}");
+
+    let checkout = Checkout::new();
+    let products = checkout.run("compare h200/host-g h100/host-p --all");
+    let printed = products.succeeds().lines().filter(|line| line.contains(" as_printed "));
+    let printed: Vec<_> = printed.collect();
+    assert!(printed.len() > 3 && printed.iter().all(|row| !row.contains("FLOP/s")), "{printed:?}");
 }
 
 #[test]

@@ -3,23 +3,21 @@
 
 use record::{Ceiling, Record};
 
-use crate::cases::{Case, Experiment, Outcome};
+use crate::cases::{Case, Experiment, THRESHOLD};
 use crate::page::Page;
 use crate::records::{self, Machine};
 use crate::unit::Unit;
 
 /// So many differences are listed.
 const MOST: usize = 10;
-/// Less is none.
-const THRESHOLD: f64 = 0.05;
 /// A case's speed that is so near to the proportion of two peaks follows from it.
 const LIKE_THE_PEAK: f64 = 0.1;
 
 /// The cases that differ from the references'.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// How many there are.
-    pub cases: usize,
+    /// How many there are, of each reference machine's, by its label.
+    pub cases: Vec<(String, usize)>,
     /// Those of them that differ as the peak of a path does.
     pub kinds: Vec<Kind>,
     /// Those of the others that differ most, at most ten.
@@ -55,20 +53,20 @@ pub struct Difference {
 impl Differences {
     /// Those of a machine.
     pub fn of(own: &Machine, references: &[&Machine], pages: &[Page]) -> Differences {
-        let (mut differing, mut kinds) = (0, Vec::<Kind>::new());
+        let (mut differing, mut kinds) = (Vec::<(String, usize)>::new(), Vec::<Kind>::new());
         let mut cases: Vec<(&str, &str, Case)> = vec![];
         for name in own.experiments() {
             let Ok((machine, reference)) = records::recorded(references, name, None) else {
                 continue;
             };
             let Ok(here) = own.record(name) else { continue };
-            let of_both = Experiment::of(name, reference, here);
-            let decided = of_both.cases.into_iter().filter(|case| {
-                matches!(case.outcome(THRESHOLD), Outcome::Faster | Outcome::Slower)
-            });
-            for case in decided {
-                differing += 1;
-                let label = &machine.label;
+            let label = &machine.label;
+            let of_both = Experiment::of(name, reference, here).cases.into_iter();
+            for case in of_both.filter(|case| case.differs(THRESHOLD)) {
+                match differing.iter_mut().find(|(known, _)| known == label) {
+                    Some((_, cases)) => *cases += 1,
+                    None => differing.push((label.clone(), 1)),
+                }
                 let Some((path, proportion)) = Kind::of(&case, reference, here) else {
                     cases.push((name, label, case));
                     continue;
@@ -99,10 +97,20 @@ impl Differences {
 
     /// How many cases differ, and of what kind most of the differences are.
     pub fn sentence(&self) -> String {
-        if self.cases == 0 {
-            return "No case differs from the reference's by more than the runs do.".to_owned();
-        }
-        let mut text = format!("{} cases are faster or slower here by more than 5%.", self.cases);
+        let mut text = match &self.cases[..] {
+            [] => {
+                return "No case differs from the reference's by more than the runs do.".to_owned();
+            }
+            [(label, 1)] => format!("One case is faster or slower here than on the {label}"),
+            [(label, n)] => format!("{n} cases are faster or slower here than on the {label}"),
+            several => {
+                let all: usize = several.iter().map(|(_, n)| n).sum();
+                let each = several.iter().map(|(label, n)| format!("{n} than on the {label}"));
+                let each = each.collect::<Vec<_>>().join(", ");
+                format!("{all} cases are faster or slower here, {each}")
+            }
+        };
+        text += ", by more than 5%.";
         for Kind { path, speed, label, cases } in &self.kinds {
             text += &format!(
                 " {cases} of them follow the {path}, whose peak is {speed} the {label}'s."
