@@ -338,7 +338,25 @@ impl Compared {
     }
 }
 
+impl Entry {
+    /// Whether the verdict that is shown first rests on a number of one run, whose next may differ:
+    /// what was counted, or is a fact about the machine, has no interval.
+    pub fn is_provisional(&self) -> bool {
+        let is_own = self.verdict.own().is_some();
+        self.claim.erratum.is_none()
+            && self.compared.iter().any(|Compared { measured: Quantity { value, .. }, .. }| {
+                let of = if is_own { value.first() } else { &value.reference };
+                of.runs == 1 && of.low < of.high
+            })
+    }
+}
+
 impl Findings {
+    /// Those whose verdicts are provisional.
+    pub fn provisional(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.is_provisional())
+    }
+
     pub fn entry(&self, id: &str) -> Result<&Entry, String> {
         let found = self.entries.iter().find(|entry| entry.claim.id == id);
         found.ok_or_else(|| format!("there is no claim `{id}`"))

@@ -8,7 +8,7 @@ use mdbook_preprocessor::book::Chapter;
 
 use crate::block::{self, Block, Definitions, Placed};
 use crate::both::Both;
-use crate::claims::Findings;
+use crate::claims::{Entry, Findings};
 use crate::directive::{self, Directive, Found};
 use crate::estimate::Estimate;
 use crate::exercise::Tasks;
@@ -306,7 +306,15 @@ impl Text {
                 Sentence::If(found) => condition::after(&found).to_owned(),
                 Sentence::LeftOut => String::new(),
             },
-            Directive::Verdict(id) => scorecard::badge(findings.entry(id)?, records, &root),
+            Directive::Verdict(id) => {
+                let badge = scorecard::badge(findings.entry(id)?, records, &root);
+                match self.provisional(findings).next() {
+                    Some(first) if std::ptr::eq(first, directive) => {
+                        badge + scorecard::provisional(self.provisional(findings).nth(1).is_some())
+                    }
+                    _ => badge,
+                }
+            }
             Directive::Claim(id) => scorecard::quotation(&findings.entry(id)?.claim, &root),
             Directive::Scorecard(section) => {
                 scorecard::section(section, findings, records, pages, &root)?
@@ -376,6 +384,15 @@ impl Text {
             },
             _ => false,
         }
+    }
+
+    /// The verdicts on the page that rest on one run.
+    fn provisional<'t>(&'t self, findings: &Findings) -> impl Iterator<Item = &'t Directive> {
+        let all = self.directives.iter().map(|found| &found.what);
+        all.filter(|what| {
+            let Directive::Verdict(id) = what else { return false };
+            findings.entry(id).is_ok_and(Entry::is_provisional)
+        })
     }
 
     /// Where the page's numbers come from: the reader's machine, the reference machine, and

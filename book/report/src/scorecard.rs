@@ -31,6 +31,15 @@ pub fn badge(entry: &Entry, records: &Records, root: &str) -> String {
     })
 }
 
+/// What a page says behind the first of its verdicts that rests on one run: it is provisional, and
+/// so are `others` after it.
+pub fn provisional(others: bool) -> &'static str {
+    match others {
+        true => " <span class=\"beside\">(provisional, as others below: of one run)</span>",
+        false => " <span class=\"beside\">(provisional: of one run)</span>",
+    }
+}
+
 /// A claim's text with its source.
 pub fn quotation(claim: &Claim, root: &str) -> String {
     format!(
@@ -76,7 +85,19 @@ pub fn overview(
     for (verdict, count) in counts {
         html += &choice(&verdict.class(), verdict.words(), count, "");
     }
-    html += "</fieldset>\n<dl>\n";
+    html += "</fieldset>\n";
+    let provisional = findings.provisional().count();
+    if elsewhere.is_none() && provisional > 0 {
+        html += &format!(
+            "<p>{} provisional: it rests on one run, which does not tell how the next would \
+             differ.</p>\n",
+            match provisional {
+                1 => "One verdict is".to_owned(),
+                n => format!("Each of {n} verdicts is"),
+            }
+        );
+    }
+    html += "<dl>\n";
     let mut sections: Vec<&str> = vec![];
     for entry in &findings.entries {
         let section = entry.claim.section.as_str();
@@ -189,6 +210,9 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     }
     if let Some(why) = &claim.outside {
         found += &format!("<p>{}</p>", prose(why));
+    }
+    if entry.is_provisional() {
+        found += "<p>Provisional: of one run.</p>";
     }
     if let Some(page) = claim.page.as_ref().and_then(|name| find(pages, name)) {
         found += &format!(

@@ -569,6 +569,27 @@ fn what_this_machine_lacks_is_shown_from_the_reference() {
     check_parts(&page, &parts);
 }
 
+/// Once on a page, at the first verdict, and once above all of them; not where a second run tells
+/// how runs differ.
+#[test]
+fn a_verdict_from_one_run_is_provisional() {
+    let fixture = here();
+    let toml = fixture.read("book/src/copy.md") + "\nAgain: {{verdict C1}}\n\n{{scorecard}}\n";
+    fixture.write("book/src/copy.md", &toml);
+    let says = |what: &str, on: &str| expanded(&fixture, on).matches(what).count();
+    let (page, row) = ("(provisional, as others below: of one run)", "Provisional: of one run.");
+    let all = "One verdict is provisional: it rests on one run";
+    let found = || [says(page, "copy"), says("provisional", "copy"), says(row, "scorecard")];
+    assert_eq!((found(), says(all, "copy")), ([1, 1, 1], 0));
+    let overview = fixture.read("book/src/scorecard.md") + "\n{{scorecard}}\n";
+    fixture.write("book/src/scorecard.md", &overview);
+    assert_eq!(says(all, "scorecard"), 1);
+    let mut again = record("laptop", "NVIDIA GeForce RTX 4090", 0.51);
+    again.run.label = Some("again".to_owned());
+    fixture.record(&again);
+    assert_eq!((found(), says(all, "scorecard")), ([0, 0, 0], 0));
+}
+
 /// Not all that is asked of a reference machine can be asked of another one.
 #[test]
 fn goals_of_another_machine_are_about_it() {
@@ -1754,7 +1775,7 @@ fn a_claim_for_each_kind_of_machine() {
     check_parts(
         &expanded(&fixture, "copy"),
         &[
-            "href=\"scorecard.html#C1\">C1 · reproduced</a>.",
+            "href=\"scorecard.html#C1\">C1 · reproduced</a> <span class=\"beside\">(provisional: of one run)</span>.",
             "copy: <span class=\"value\">15.0 GB/s <span class=\"beside\">(H200: 30.0 GB/s)",
         ],
     );

@@ -98,7 +98,10 @@ fn the_page_and_compare_count_the_same_differences() {
     let page = checkout.read("book/html/this-machine.html");
     let said = format!("{count} cases are faster or slower here than on the H200, by more than 5%");
     assert!(page.contains(&said), "{said}\n{page}");
-    assert!(told.stdout.contains("Where other has one run, its verdicts are provisional."), "{told}");
+    assert!(
+        told.stdout.contains("Where other has one run, its verdicts are provisional."),
+        "{told}"
+    );
 
     let checkout = Checkout::new();
     let products = checkout.run("compare h200/host-g h100/host-p --all");
