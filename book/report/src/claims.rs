@@ -339,14 +339,13 @@ impl Compared {
 }
 
 impl Entry {
-    /// Whether the verdict that is shown first rests on a number of one run, whose next may differ:
-    /// what was counted, or is a fact about the machine, has no interval.
+    /// Whether the verdict that is shown first rests on a number of one run.
     pub fn is_provisional(&self) -> bool {
         let is_own = self.verdict.own().is_some();
         self.claim.erratum.is_none()
             && self.compared.iter().any(|Compared { measured: Quantity { value, .. }, .. }| {
                 let of = if is_own { value.first() } else { &value.reference };
-                of.runs == 1 && of.low < of.high
+                of.is_provisional()
             })
     }
 }

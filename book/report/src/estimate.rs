@@ -96,6 +96,11 @@ impl Estimate {
         }
     }
 
+    /// Whether it is of one run, whose next may differ: what was counted has no interval.
+    pub fn is_provisional(&self) -> bool {
+        self.runs == 1 && self.low < self.high
+    }
+
     /// Whether its runs differ so much that one number would mislead.
     pub fn is_range(&self) -> bool {
         let (least, most) = self.range;

@@ -94,10 +94,19 @@ impl Goals {
 pub fn all(pages: &[Page], records: &Records) -> Result<String, String> {
     let of_page = |page: &Page| {
         let goals = page.goals.iter().flat_map(|block| &block.goals);
-        goals.map(|goal| Ok(goal.judge(page)?.outcome)).collect::<Vec<_>>()
+        let judged = goals.map(|goal| {
+            let Judged { outcome, quantity, .. } = goal.judge(page)?;
+            Ok((outcome, quantity.value.first().is_provisional()))
+        });
+        judged.collect::<Vec<_>>()
     };
-    let verdicts: Result<Vec<_>, String> = pages.iter().flat_map(of_page).collect();
-    Ok(counts(&verdicts?, records))
+    let judged: Result<Vec<_>, String> = pages.iter().flat_map(of_page).collect();
+    let (verdicts, are_provisional): (Vec<_>, Vec<bool>) = judged?.into_iter().unzip();
+    let counts = counts(&verdicts, records);
+    Ok(match are_provisional.into_iter().filter(|is| *is).count() {
+        0 => counts,
+        n => counts.replace(".</p>", &format!("; {n} provisional, of one run.</p>")),
+    })
 }
 
 /// How many goals there are, for which machines they were set, and what became of them.

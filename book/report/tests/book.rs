@@ -600,6 +600,7 @@ fn goals_of_another_machine_are_about_it() {
         fixture.write("book/src/copy.md", &page);
         let page = expanded(&fixture, "copy");
         assert_eq!(page.matches("2 goals, set for the H200: ").count(), 2, "{page}");
+        assert_eq!(page.matches("; 2 provisional, of one run.</p>").count(), 1, "{page}");
         let goals = page.split("id=\"goals\"").nth(1).unwrap_or_default();
         assert_eq!(goals.contains("three times as fast"), is_one, "{goals}");
         // Gigabytes per second were set for another link.
