@@ -279,10 +279,11 @@ fn tell(
         let differing = cases().filter(|case| case.differs(threshold)).count();
         let [differing, all] = [differing, cases().count()].map(|n| units::count(n as u64));
         let legend = format!(
-            "{differing} of {all} cases differ by more than {least}%. Each line has {a}, then {b}. \
-             Same: less than {least}% apart. Undecided: what was measured spreads too far to tell."
+            "Each line has {a}, then {b}. Same: less than {least}% apart. Undecided: what was \
+             measured spreads too far to tell."
         );
         say!("{}", wrap(&legend, width(), 0));
+        say!("{differing} of {all} cases differ by more than {least}%.");
     }
     say!();
     match found.flips.len() {
