@@ -156,11 +156,10 @@ fn over(a: &Estimate, b: &Estimate) -> Estimate {
         _ => 1.0,
     };
     Estimate {
-        value,
         low: value / add(a.value / a.low, b.high / b.value).max(least),
         high: value * add(a.high / a.value, b.value / b.low).max(least),
         runs: a.runs.min(b.runs),
-        range: (value, value),
+        ..Estimate::exact(value)
     }
 }
 

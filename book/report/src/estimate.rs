@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::unit::Unit;
+use crate::unit::{Unit, join};
 
 /// A number with the 95% interval it is known in; both ends equal it where it is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -25,22 +25,34 @@ pub struct Estimate {
     pub runs: usize,
     /// The smallest and the largest value of a run.
     pub range: (f64, f64),
+    /// The interval of one more run.
+    pub next: (f64, f64),
+    /// What it is on the two kinds of GPU that it was measured on, if they are so far apart that
+    /// both are printed.
+    pub kinds: Option<(f64, f64)>,
 }
 
 /// What the runs of a machine say of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runs {
-    /// Its value by the run's label.
-    values: BTreeMap<Option<String>, f64>,
+    /// Its value by the run's label, and what kind of GPU it hangs on, if that is known.
+    values: BTreeMap<Option<String>, (f64, Option<Kind>)>,
     /// The interval within the only run.
     within: (f64, f64),
 }
+
+/// Tells GPUs of one name apart ([`crate::records::Recorded::kind`]).
+pub type Kind = u64;
 
 /// Runs whose values differ by more than this factor, or in their sign, are printed as a range.
 const RANGE: f64 = 1.05;
 
 /// Runs whose values differ by more than this factor are a range in a sentence as well.
 const WIDE: f64 = 4.0 / 3.0;
+
+/// One more run may differ by this factor, however close the others are: hosts whose memory is of
+/// another kind do, and of most runs that is not recorded.
+const ONE_MORE: f64 = 1.02;
 
 /// The 97.5% quantile of Student's t, for 1, 2, 3 … degrees of freedom.
 const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
@@ -50,34 +62,32 @@ const T_OF_MANY: f64 = 2.228;
 impl Estimate {
     /// A number that is known exactly.
     pub fn exact(value: f64) -> Estimate {
-        Estimate { value, low: value, high: value, runs: 1, range: (value, value) }
+        let same = (value, value);
+        Estimate { value, low: value, high: value, runs: 1, range: same, next: same, kinds: None }
     }
 
     /// The number in units of `scale`.
     pub fn over(&self, scale: f64) -> Estimate {
+        let both = |(least, most)| (least / scale, most / scale);
         Estimate {
             value: self.value / scale,
             low: self.low / scale,
             high: self.high / scale,
-            range: (self.range.0 / scale, self.range.1 / scale),
+            range: both(self.range),
+            next: both(self.next),
+            kinds: self.kinds.map(both),
             ..*self
         }
     }
 
-    /// The factor by which a new run may be off this positive number of several. Student's
-    /// interval of their mean is t s / √n to each side; that of a new run is t s √(1 + 1 / n).
+    /// The factor by which a new run may be off this positive number of several.
     pub fn of_a_new_run(&self) -> f64 {
-        let half = (self.high / self.low).ln() / 2.0;
-        (half * (self.runs as f64 + 1.0).sqrt()).exp()
+        (self.next.1 / self.value).max(self.value / self.next.0)
     }
 
-    /// Where it may be, or, of a positive number of several runs, where one more may be.
+    /// Where it may be, or, of several runs, where one more may be.
     fn span(&self, of_one_more: bool) -> (f64, f64) {
-        if !(of_one_more && self.runs > 1 && self.low > 0.0) {
-            return (self.low, self.high);
-        }
-        let off = self.of_a_new_run();
-        (self.low.min(self.value / off), self.high.max(self.value * off))
+        if of_one_more && self.runs > 1 { self.next } else { (self.low, self.high) }
     }
 
     /// Whether the two may be the same: their intervals overlap, or one is of a single run, of
@@ -103,8 +113,7 @@ impl Estimate {
 
     /// Whether its runs differ so much that one number would mislead.
     pub fn is_range(&self) -> bool {
-        let (least, most) = self.range;
-        least < 0.0 && most > 0.0 || (most / least).max(least / most) > RANGE
+        differ(self.range)
     }
 
     /// The ends of the bar that a chart draws: the interval within one run, or the smallest and
@@ -113,11 +122,13 @@ impl Estimate {
         if self.runs == 1 { (self.low, self.high) } else { self.range }
     }
 
-    /// The number for people; a range if the runs differ much.
+    /// The number for people; a range if the runs differ much, `1.75 or 1.91 ms` if only GPUs of
+    /// two kinds do.
     pub fn print(&self, unit: &Unit) -> String {
-        match self.is_range() {
-            true => unit.print_range(self.range.0, self.range.1),
-            false => unit.print(self.value),
+        match self.kinds {
+            Some((least, most)) => join(&unit.print(least), "or", &unit.print(most)),
+            None if self.is_range() => unit.print_range(self.range.0, self.range.1),
+            None => unit.print(self.value),
         }
     }
 
@@ -132,8 +143,15 @@ impl Estimate {
             let scale = 10f64.powi(digits - 1 - value.log10().floor() as i32);
             (value * scale).round() / scale
         };
-        if most / least > WIDE {
-            return unit.print_round_range(round(least, 2), round(most, 2));
+        let two = |(least, word, most)| {
+            let [least, most] = [least, most].map(|end| unit.print_round(round(end, 2)));
+            join(&least, word, &most)
+        };
+        let kinds = self.kinds.filter(|(one, other)| round(*one, 2) < round(*other, 2));
+        match kinds {
+            Some((least, most)) => return two((least, "or", most)),
+            None if most / least > WIDE => return two((least, "to", most)),
+            None => {}
         }
         let within = |rounded: &f64| (least..=most).contains(rounded);
         match (1..=2).map(|digits| round(self.value, digits)).find(within) {
@@ -149,35 +167,59 @@ impl Runs {
         Runs { values: BTreeMap::new(), within: (value, value) }
     }
 
-    /// One estimate of each run, by its label.
-    pub fn of(runs: impl IntoIterator<Item = (Option<String>, Estimate)>) -> Option<Runs> {
-        let runs: Vec<(Option<String>, Estimate)> = runs.into_iter().collect();
-        let (_, first) = runs.first()?;
+    /// One estimate of each run, by its label and kind.
+    pub fn of(
+        runs: impl IntoIterator<Item = (Option<String>, Option<Kind>, Estimate)>,
+    ) -> Option<Runs> {
+        let mut runs = runs.into_iter().peekable();
+        let (.., first) = runs.peek()?;
         let within = (first.low, first.high);
-        let values = runs.into_iter().map(|(label, estimate)| (label, estimate.value));
+        let values = runs.map(|(label, kind, estimate)| (label, (estimate.value, kind)));
         Some(Runs { values: values.collect(), within })
     }
 
     /// The number and its interval.
     pub fn estimate(&self) -> Estimate {
-        let mut values: Vec<f64> = self.values.values().copied().collect();
-        values.sort_by(f64::total_cmp);
         let (low, high) = self.within;
+        let mut values: Vec<f64> = self.values.values().map(|(value, _)| *value).collect();
+        values.sort_by(f64::total_cmp);
         match values[..] {
             [] => Estimate::exact(low),
-            [value] => Estimate { value, low, high, runs: 1, range: (value, value) },
+            [value] => Estimate { low, high, ..Estimate::exact(value) },
             [least, .., most] => {
                 let value = median(&values);
-                let (low, high) = interval(&values);
+                let groups = self.groups();
+                let [(low, high), next] = intervals(&groups);
+                let ends = |group: &Vec<f64>| (group[0], group[group.len() - 1]);
+                let kinds = match &groups[..] {
+                    [one, other] if !groups.iter().map(ends).any(differ) => {
+                        let [one, other] = [one, other].map(|group| median(group));
+                        Some((one.min(other), one.max(other))).filter(|ends| differ(*ends))
+                    }
+                    _ => None,
+                };
                 Estimate {
                     value,
                     low: low.min(value),
                     high: high.max(value),
                     runs: values.len(),
                     range: (least, most),
+                    next,
+                    kinds,
                 }
             }
         }
+    }
+
+    /// The values on each kind of GPU, sorted; all together if the kind of one is not known.
+    fn groups(&self) -> Vec<Vec<f64>> {
+        let known = self.values.values().all(|(_, kind)| kind.is_some());
+        let mut groups = BTreeMap::<Option<Kind>, Vec<f64>>::new();
+        for (value, kind) in self.values.values() {
+            groups.entry(kind.filter(|_| known)).or_default().push(*value);
+        }
+        groups.values_mut().for_each(|group| group.sort_by(f64::total_cmp));
+        groups.into_values().collect()
     }
 
     /// The first run of which `is` is so, as the end of a sentence; of a number that is in no
@@ -186,14 +228,13 @@ impl Runs {
         if self.values.is_empty() {
             return is(self.within.0).then(String::new);
         }
-        let (label, _) = self.values.iter().find(|(_, value)| is(**value))?;
+        let (label, _) = self.values.iter().find(|(_, (value, _))| is(*value))?;
         Some(label.iter().map(|label| format!(", in the run `{label}`")).collect())
     }
 
     /// Its value in the run with this label; if that run has none, over all runs.
     fn in_run(&self, label: &Option<String>) -> f64 {
-        let found = self.values.get(label).copied();
-        found.unwrap_or_else(|| self.estimate().value)
+        self.values.get(label).map_or_else(|| self.estimate().value, |(value, _)| *value)
     }
 
     /// What follows from several numbers: `of` gets their values in a run.
@@ -205,8 +246,9 @@ impl Runs {
         let in_run = |label| parts.iter().map(|part| part.in_run(label)).collect();
         let mut values = BTreeMap::new();
         for label in &labels {
-            let parts: Vec<f64> = in_run(label);
-            values.insert(label.clone(), of(&parts)?);
+            let values_there: Vec<f64> = in_run(label);
+            let kind = parts.iter().find_map(|part| part.values.get(label)?.1);
+            values.insert(label.clone(), (of(&values_there)?, kind));
         }
         let parts_there: Vec<f64> = match labels.first() {
             Some(label) => in_run(label),
@@ -214,7 +256,7 @@ impl Runs {
         };
         let value = of(&parts_there)?;
         if labels.is_empty() && parts.iter().any(|part| !part.values.is_empty()) {
-            values.insert(None, value);
+            values.insert(None, (value, None));
         }
         // In one run, or if runs do not meet, each part is moved to the ends of its interval, the
         // others as they are; the parts' errors are independent, so their squares add up.
@@ -254,22 +296,45 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Student's 95% interval of the mean of at least two values; of their logarithms, if they
-/// have some.
-fn interval(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let positive = values.iter().all(|value| *value > 0.0);
-    let scaled = |value: &f64| if positive { value.ln() } else { *value };
-    let scaled: Vec<f64> = values.iter().map(scaled).collect();
-    let mean = scaled.iter().sum::<f64>() / n;
-    let squares: f64 = scaled.iter().map(|value| (value - mean).powi(2)).sum();
-    if squares == 0.0 {
-        return (values[0], values[0]); // not through logarithms, which round
+/// Whether the ends of a range are so far apart that it is printed.
+fn differ((least, most): (f64, f64)) -> bool {
+    least < 0.0 && most > 0.0 || (most / least).max(least / most) > RANGE
+}
+
+/// Student's 95% intervals of the mean of at least two values and of one more, or of their
+/// logarithms, if they have some. Several groups have means of their own, and differ within as each other:
+/// the interval has those of all.
+fn intervals(groups: &[Vec<f64>]) -> [(f64, f64); 2] {
+    let freedom = groups.iter().map(Vec::len).sum::<usize>() - groups.len();
+    if freedom == 0 {
+        return intervals(&[groups.concat()]);
     }
-    let t = T.get(values.len() - 2).copied().unwrap_or(T_OF_MANY);
-    let half = t * (squares / (n - 1.0) / n).sqrt();
+    let positive = groups.iter().flatten().all(|value| *value > 0.0);
+    let scaled = |value: &f64| if positive { value.ln() } else { *value };
     let back = |value: f64| if positive { value.exp() } else { value };
-    (back(mean - half), back(mean + half))
+    let (mut means, mut squares) = (vec![], 0.0);
+    for group in groups {
+        let mean = group.iter().map(scaled).sum::<f64>() / group.len() as f64;
+        squares += group.iter().map(|value| (scaled(value) - mean).powi(2)).sum::<f64>();
+        means.push((mean, group.len() as f64));
+    }
+    if squares == 0.0 {
+        return [around(groups.iter().map(|group| (group[0], group[0]))); 2]; // logarithms round
+    }
+    let t = T.get(freedom - 1).copied().unwrap_or(T_OF_MANY);
+    let half = |n: f64, more: f64| t * (squares / freedom as f64 * (1.0 / n + more)).sqrt();
+    let of = |more: f64, least: f64| {
+        around(means.iter().map(|(mean, n)| {
+            let half = half(*n, more).max(least);
+            (back(mean - half), back(mean + half))
+        }))
+    };
+    [of(0.0, 0.0), of(1.0, if positive { ONE_MORE.ln() } else { 0.0 })]
+}
+
+/// From the least to the largest end of these.
+fn around(ends: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), of| (low.min(of.0), high.max(of.1)))
 }
 
 #[cfg(test)]
@@ -278,14 +343,19 @@ mod tests {
 
     fn runs(values: &[f64]) -> Runs {
         let each = values.iter().enumerate();
-        let run = |(i, value): (usize, &f64)| (Some(format!("run-{i}")), Estimate::exact(*value));
-        Runs::of(each.map(run)).expect("there are values")
+        let run = |(i, value): (usize, &f64)| (format!("run-{i}"), None, *value);
+        of(each.map(run))
+    }
+
+    fn of(runs: impl IntoIterator<Item = (String, Option<Kind>, f64)>) -> Runs {
+        let run = |(label, kind, value)| (Some(label), kind, Estimate::exact(value));
+        Runs::of(runs.into_iter().map(run)).expect("there are values")
     }
 
     #[test]
     fn small_numbers_of_runs_by_hand() {
         let one = Estimate { low: 9.0, high: 12.0, ..Estimate::exact(10.0) };
-        let one = Runs::of([(None, one)]).unwrap().estimate();
+        let one = Runs::of([(None, None, one)]).unwrap().estimate();
         assert_eq!((one.value, one.low, one.high, one.runs), (10.0, 9.0, 12.0, 1));
         let equal = runs(&[2.0, 2.0, 2.0]).estimate();
         assert_eq!((equal.low, equal.value, equal.high), (2.0, 2.0, 2.0));
@@ -333,6 +403,32 @@ mod tests {
     }
 
     #[test]
+    fn gpus_of_two_kinds_have_two_numbers() {
+        let (slow, fast) = (1.912, 1.748);
+        let with = |kinds: [Option<Kind>; 4]| {
+            let values = [slow, slow / 1.001, slow * 1.001, fast];
+            let runs = kinds.into_iter().zip(values).enumerate();
+            of(runs.map(|(i, (kind, value))| (i.to_string(), kind, value)))
+        };
+        let (unit, half) = (Unit::Time, 4.303 / 3f64.sqrt() * 1.001f64.ln());
+        let print = |runs: &Runs| (runs.estimate().print(&unit), runs.estimate().about(&unit));
+        let kinds = with([Some(2), Some(2), Some(2), Some(1)]);
+        assert_eq!(print(&kinds), ("1.75 or 1.91 s".to_owned(), "1.7 or 1.9 s".to_owned()));
+        // Each kind's mean is known as well as runs of one kind are alike, by how many there are.
+        let Estimate { low, high, next, .. } = kinds.estimate();
+        let ends = [(low, fast / (half * 3f64.sqrt()).exp()), (high, slow * half.exp())];
+        let ends = ends.into_iter().chain([(next.0, fast / ONE_MORE), (next.1, slow * ONE_MORE)]);
+        ends.for_each(|(end, expected)| assert!((end / expected - 1.0).abs() < 1e-9, "{end}"));
+        assert!(kinds.estimate().may_be(&Estimate::exact(fast)));
+        // A ratio keeps the kinds, and shows them only where they differ.
+        let ratio = Runs::combine(&[kinds.clone(), kinds], |of| Ok::<_, ()>(of[0] / of[1]));
+        assert_eq!(ratio.unwrap().estimate().print(&unit), "1.00 s");
+        for kinds in [[None, Some(2), Some(2), Some(1)], [Some(2), Some(2), Some(1), Some(2)]] {
+            assert_eq!(print(&with(kinds)).0, "1.75 to 1.91 s", "{kinds:?}");
+        }
+    }
+
+    #[test]
     fn a_ratio_is_taken_in_each_run() {
         // A host of half the speed changes both, and not their ratio.
         let (fast, slow) = (runs(&[10.0, 5.0, 8.0]), runs(&[5.0, 2.5, 4.0]));
@@ -343,7 +439,7 @@ mod tests {
 
     #[test]
     fn runs_that_do_not_meet_are_independent() {
-        let unlabelled = |value| Runs::of([(None, Estimate::exact(value))]).unwrap();
+        let unlabelled = |value| Runs::of([(None, None, Estimate::exact(value))]).unwrap();
         let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
         let found = Runs::combine(&[runs(&[1.0, 3.0]), unlabelled(10.0)], sum).unwrap();
         let (alone, sum_of) = (runs(&[1.0, 3.0]).estimate(), found.estimate());
@@ -351,12 +447,12 @@ mod tests {
         assert!((sum_of.high - 10.0 - alone.high).abs() < 1e-9);
         // A run without a label is one among others.
         let mixed = [(None, 1.0), (Some("a".to_owned()), 3.0)];
-        let mixed = Runs::of(mixed.map(|(label, value)| (label, Estimate::exact(value))));
-        let other = Runs::of([(Some("b".to_owned()), Estimate::exact(10.0))]);
-        let found = Runs::combine(&[mixed.unwrap(), other.unwrap()], sum).unwrap();
+        let mixed = Runs::of(mixed.map(|(label, value)| (label, None, Estimate::exact(value))));
+        let other = of([("b".to_owned(), None, 10.0)]);
+        let found = Runs::combine(&[mixed.unwrap(), other], sum).unwrap();
         assert_eq!(found.estimate().value, 12.0);
         // A part that has all runs is looked up in the run that the other has.
-        let some = Runs::of([(Some("run-1".to_owned()), Estimate::exact(10.0))]).unwrap();
+        let some = of([("run-1".to_owned(), None, 10.0)]);
         let found = Runs::combine(&[runs(&[1.0, 3.0]), some], sum).unwrap();
         assert_eq!((found.estimate().value, found.estimate().runs), (13.0, 1));
         let constant = Runs::constant(4.0);
@@ -369,7 +465,7 @@ mod tests {
         let of = |value: f64, off: f64| {
             let estimate =
                 Estimate { low: value - off, high: value + off, ..Estimate::exact(value) };
-            Runs::of([(None, estimate)]).unwrap()
+            Runs::of([(None, None, estimate)]).unwrap()
         };
         let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
         let sum = Runs::combine(&[of(10.0, 3.0), of(20.0, 4.0)], sum).unwrap();

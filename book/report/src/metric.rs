@@ -1,7 +1,7 @@
 //! The numbers of one measurement, as [`excerpt::metric`] reads them, over all runs.
 
 use record::statistics::CONFIDENCE;
-use record::{Measurement, Record};
+use record::{Ceiling, Measurement, Record};
 
 pub use excerpt::metric::{Metric, Work};
 
@@ -27,14 +27,14 @@ impl InRuns for Metric {
     }
 
     fn runs(&self, record: &Recorded, m: &Measurement) -> Result<Runs, String> {
-        let estimate = |run: &Record, m: &Measurement| {
+        let estimate = |(run, m): (&Record, &Measurement)| {
             let (value, low, high) = self.in_run(run, m)?;
-            Ok::<_, String>(Estimate { low, high, ..Estimate::exact(value) })
+            let kind = record.kind(run).filter(|_| m.ceiling == Ceiling::DeviceMemory);
+            let estimate = Estimate { low, high, ..Estimate::exact(value) };
+            Ok::<_, String>((run.run.label.clone(), kind, estimate))
         };
-        let newest = (record.run.label.clone(), estimate(record, m)?);
-        let others = record
-            .others(m)
-            .filter_map(|(run, m)| Some((run.run.label.clone(), estimate(run, m).ok()?)));
+        let newest = estimate((record, m))?;
+        let others = record.others(m).filter_map(|of| estimate(of).ok());
         Runs::of([newest].into_iter().chain(others)).ok_or_else(|| "there is no run".to_owned())
     }
 

@@ -191,10 +191,15 @@ fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
     for run in record.runs() {
         let minute: String = run.run.started.chars().take(16).collect();
         let label = run.run.label.iter().map(|label| format!("{label}: "));
+        let kind = match record.kind(run) {
+            _ if !record.has_kinds() => String::new(),
+            Some(kind) => format!(", memory that gathers in {}", units::time(kind as f64 * 1e-9)),
+            None => ", kind of memory not recorded".to_owned(),
+        };
         facts.push((
             "Recorded",
             format!(
-                "{}{} UTC, {}, {}",
+                "{}{} UTC, {}, {}{kind}",
                 label.collect::<String>(),
                 minute.replace('T', " "),
                 revision(run),

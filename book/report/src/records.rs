@@ -8,9 +8,10 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use anyhow::{Context, Error, Result, bail};
-use record::{EMULATED, Gpu, Measurement, Record, Results, Source};
+use record::{Ceiling, EMULATED, Gpu, Measurement, Record, Results, Source};
 
 use crate::both::{Alike, Both, Here};
+use crate::estimate::Kind;
 use crate::html;
 
 /// One machine with everything measured on it.
@@ -33,13 +34,14 @@ pub struct Machine {
 pub struct Recorded {
     newest: Record,
     others: Vec<Record>,
+    kinds: Rc<Kinds>,
     /// Shared by all copies of it.
     selected: Rc<RefCell<BTreeSet<usize>>>,
 }
 
 impl Recorded {
     /// Of at least one run. Quick ones count only where there is no other.
-    fn new(mut runs: Vec<Record>) -> Option<Recorded> {
+    fn new(mut runs: Vec<Record>, kinds: &Rc<Kinds>) -> Option<Recorded> {
         runs.sort_by(|a, b| b.run.started.cmp(&a.run.started));
         if runs.iter().any(|record| !record.run.quick) {
             runs.retain(|record| !record.run.quick);
@@ -47,7 +49,20 @@ impl Recorded {
         let mut runs = runs.into_iter();
         let newest = runs.next()?;
         let others = runs.filter(|run| run.source == newest.source).collect();
-        Some(Recorded { newest, others, selected: Rc::default() })
+        Some(Recorded { newest, others, kinds: kinds.clone(), selected: Rc::default() })
+    }
+
+    /// The kind of this run's GPU, if it is recorded.
+    pub fn kind(&self, run: &Record) -> Option<Kind> {
+        self.kinds.get(&run.run.label).copied()
+    }
+
+    /// Whether it hangs on the memory, and hosts are known to have memory of different kinds.
+    pub fn has_kinds(&self) -> bool {
+        let mut kinds = self.kinds.values();
+        let first = kinds.next();
+        self.measurements.iter().any(|m| m.ceiling == Ceiling::DeviceMemory)
+            && kinds.any(|kind| Some(kind) != first)
     }
 
     /// Whether it was timed with fewer samples and smaller sizes.
@@ -124,9 +139,10 @@ impl Machine {
                 Err(e) => broken.push(e),
             }
         }
+        let kinds = Rc::new(kinds(runs.values().flatten()));
         let runs = runs.into_iter();
         let records: BTreeMap<String, Recorded> = runs
-            .filter_map(|(experiment, runs)| Some((experiment, Recorded::new(runs)?)))
+            .filter_map(|(experiment, runs)| Some((experiment, Recorded::new(runs, &kinds)?)))
             .collect();
         let gpu = |record: &Record| record.machine.measured_gpu().map(|gpu| gpu.name.clone());
         let first = records.iter().next();
@@ -198,6 +214,44 @@ impl Machine {
             .get(experiment)
             .ok_or_else(|| format!("`{}` has no measured record of `{experiment}`", self.name))
     }
+}
+
+/// The kinds of GPU among a machine's runs, by their labels: the nanoseconds of the fastest gather
+/// on one of that kind.
+type Kinds = BTreeMap<Option<String>, Kind>;
+
+/// A gather that takes longer by this factor is of another kind.
+const KIND: f64 = 1.03;
+
+fn kinds<'r>(runs: impl Iterator<Item = &'r Record>) -> Kinds {
+    let mut fastest = BTreeMap::<Option<String>, f64>::new();
+    for run in runs {
+        let time = fastest.entry(run.run.label.clone()).or_insert(f64::INFINITY);
+        *time = gathers(run).iter().copied().fold(*time, f64::min);
+    }
+    let mut fastest: Vec<_> = fastest.into_iter().filter(|(_, time)| time.is_finite()).collect();
+    fastest.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let (mut last, mut kind) = (0.0, 0);
+    let kinds = fastest.into_iter().map(|(label, time)| {
+        if time > KIND * last {
+            kind = (time * 1e9) as Kind;
+        }
+        last = time;
+        (label, kind)
+    });
+    kinds.collect()
+}
+
+/// Times of the gather that is the same for all: after the run, or in the lesson that it is from.
+fn gathers(run: &Record) -> &[f64] {
+    let is_same = |m: &&Measurement| {
+        run.experiment == "gather"
+            && m.case == "table"
+            && m.parameters.get("bytes") == Some(&(1u64 << 30).into())
+            && m.parameters.get("order") == Some(&"random".into())
+    };
+    let same = || run.measurements.iter().find(is_same).map(|m| &m.seconds[..]);
+    if run.gather_seconds.is_empty() { same().unwrap_or_default() } else { &run.gather_seconds }
 }
 
 /// The machine, if nothing is wrong with its records: without one the book has holes.
@@ -314,7 +368,7 @@ impl Records {
         let record = self.results.read(EMULATED, experiment);
         let record = record.map_err(|e| e.to_string())?;
         let record = record.filter(|record| record.source == Source::Emulated);
-        Recorded::new(record.into_iter().collect()).ok_or_else(|| {
+        Recorded::new(record.into_iter().collect(), &Rc::default()).ok_or_else(|| {
             format!(
                 "no emulated GPU has a record of it: cargo run -p {experiment} \
                  -- --emulate"

@@ -148,6 +148,38 @@ fn a_number_is_of_all_runs() {
     check_parts(&page, &["median of 3 runs, "]);
 }
 
+#[test]
+fn gpus_whose_memory_differs_are_told_apart() {
+    let fixture = Fixture::new();
+    let on = |label: Option<&str>, speed: f64, gather: &[f64]| {
+        let mut record = record("h200", "NVIDIA H200", speed);
+        record.run.label = label.map(str::to_owned);
+        record.gather_seconds = gather.to_vec();
+        record.measurements.iter_mut().for_each(|m| m.ceiling = record::Ceiling::DeviceMemory);
+        fixture.record(&record);
+        record
+    };
+    on(None, 1.0, &[1.87e-3]);
+    on(Some("a"), 1.01, &[1.95e-3, 1.86e-3]);
+    let mut gather = on(Some("other"), 1.1, &[]);
+    check_parts(&expanded(&fixture, "copy"), &["28.5 to 31.4 GB/s</span> after"]);
+    // The lesson on gathers has the same, for runs from before there was one after each.
+    gather.experiment = "gather".to_owned();
+    gather.measurements.truncate(1);
+    let same = &mut gather.measurements[0];
+    same.case = "table".to_owned();
+    same.parameters = [("bytes", (1u64 << 30).into()), ("order", "random".into())]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+    same.seconds = vec![1.7e-3; 5];
+    fixture.record(&gather);
+    let kinds = ["28.7 or 31.4 GB/s</span> after", "memory that gathers in 1.70 ms"];
+    check_parts(&expanded(&fixture, "copy"), &kinds);
+    on(Some("old"), 1.0, &[]);
+    let page = expanded(&fixture, "copy");
+    check_parts(&page, &["28.5 to 31.4 GB/s</span> after", ", kind of memory not recorded"]);
+}
+
 /// A fixture with further runs, in which copies of pinned memory take these shares of their time.
 fn where_pinned_takes(runs: [(&str, f64); 2]) -> Fixture {
     let fixture = Fixture::new();

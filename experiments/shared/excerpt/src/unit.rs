@@ -101,7 +101,7 @@ impl Unit {
 
     /// Two values of this unit, with the unit once: `8.31 to 10.7 GB/s`.
     pub fn print_range(&self, least: f64, most: f64) -> String {
-        join(&self.print(least), &self.print(most))
+        join(&self.print(least), "to", &self.print(most))
     }
 
     /// A value with no more digits than it needs: `40×`, not `40.0×`.
@@ -113,11 +113,6 @@ impl Unit {
             false => number,
         };
         format!("{number}{unit}")
-    }
-
-    /// A range of such values.
-    pub fn print_round_range(&self, least: f64, most: f64) -> String {
-        join(&self.print_round(least), &self.print_round(most))
     }
 
     /// What a number typed in the unit `text` is multiplied by to be kept in this unit:
@@ -173,11 +168,11 @@ fn split(printed: &str) -> (&str, &str) {
     printed.split_at(end.unwrap_or(printed.len()))
 }
 
-/// Two values as a range, whose unit is said once if it is the same.
-fn join(least: &str, most: &str) -> String {
+/// Two values with a word between them, as a range has, whose unit is said once if it is the same.
+pub fn join(least: &str, word: &str, most: &str) -> String {
     match (split(least), split(most)) {
-        ((number, unit), (_, same)) if unit == same => format!("{number} to {most}"),
-        _ => format!("{least} to {most}"),
+        ((number, unit), (_, same)) if unit == same => format!("{number} {word} {most}"),
+        _ => format!("{least} {word} {most}"),
     }
 }
 
