@@ -423,12 +423,12 @@ impl Quantities {
 
     /// A sentence out of a block, as HTML: [`html::prose`], and `{{name}}` is a quantity.
     pub fn prose(&self, text: &str, records: &Records) -> Result<String, String> {
-        fill(text, |name| self.value(name, records, html::escape, Estimate::print))
+        fill(text, |name| self.value(name, records, html::escape, Estimate::about))
     }
 
     /// The same of a sentence that is about the references.
     pub fn prose_elsewhere(&self, text: &str) -> Result<String, String> {
-        fill(text, |name| self.value_elsewhere(name, html::escape, Estimate::print))
+        fill(text, |name| self.value_elsewhere(name, html::escape, Estimate::about))
     }
 
     /// The quantities and families that nothing has used, once all is expanded.
