@@ -41,7 +41,7 @@ pub struct Runs {
     within: (f64, f64),
 }
 
-/// Tells GPUs of one name apart ([`crate::records::Recorded::kind`]).
+/// Tells GPUs of one name apart, as `Recorded::kind` does.
 pub type Kind = u64;
 
 /// Runs whose values differ by more than this factor, or in their sign, are printed as a range.
@@ -139,10 +139,11 @@ impl Estimate {
         if !self.is_range() || least <= 0.0 || *unit == Unit::Bytes {
             return self.print(unit);
         }
-        let round = |value: f64, digits: i32| {
+        let to = |value: f64, digits: i32, whole: fn(f64) -> f64| {
             let scale = 10f64.powi(digits - 1 - value.log10().floor() as i32);
-            (value * scale).round() / scale
+            whole(value * scale) / scale
         };
+        let round = |value: f64, digits: i32| to(value, digits, f64::round);
         let two = |(least, word, most)| {
             let [least, most] = [least, most].map(|end| unit.print_round(round(end, 2)));
             join(&least, word, &most)
@@ -154,7 +155,8 @@ impl Estimate {
             None => {}
         }
         let within = |rounded: &f64| (least..=most).contains(rounded);
-        match (1..=2).map(|digits| round(self.value, digits)).find(within) {
+        let roundest = [round(self.value, 1), round(self.value, 2), to(least, 2, f64::ceil)];
+        match roundest.into_iter().find(within) {
             Some(rounded) => format!("about {}", unit.print_round(rounded)),
             None => self.print(unit),
         }
@@ -376,6 +378,7 @@ mod tests {
             (vec![128e-3, 136e-3, 145e-3], "s", "about 140 ms"),
             (vec![0.785, 0.932], "%", "about 90%"),
             (vec![1.011, 1.068], "×", "1.01 to 1.07×"),
+            (vec![1.62, 1.64, 1.75], "s", "about 1.7 s"),
             (vec![3.4e-3, 4.0e-3, 6.12e-3], "s", "3.4 to 6.1 ms"),
             (vec![740e-6, 1.07e-3], "s", "740 µs to 1.1 ms"),
             (vec![5.99e9, 10.6e9], "GB/s", "6 to 11 GB/s"),
