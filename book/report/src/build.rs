@@ -168,7 +168,7 @@ impl Made {
                 html = self.contents.edition(&html, title, about).with_context(named)?;
             }
             let html = without_empty_heads(&self.taken_out.put_back(&html));
-            let html = with_whole_options(&with_landmarks(&html));
+            let html = with_whole_numbers(&with_whole_code(&with_landmarks(&html)));
             std::fs::write(&path, html).with_context(named)?;
         }
         self.store_figures(&folder.join("figures"))?;
@@ -225,26 +225,77 @@ fn with_landmarks(html: &str) -> String {
     with_button.unwrap_or(html)
 }
 
-/// Options of commands in running text as elements: browsers break a line after a hyphen.
-fn with_whole_options(html: &str) -> String {
+/// Code in running text, where a line may end: browsers break one after a hyphen, and options of
+/// commands are elements that they keep whole. What is longer than a phone's line may be broken
+/// between the names of a path or of a constant.
+fn with_whole_code(html: &str) -> String {
+    const LONG: usize = 30;
     let mut parts = html.split("<code>");
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let is_listing = whole.ends_with("<pre>");
-        whole += "<code>";
         match part.split_once("</code>").filter(|_| !is_listing) {
             Some((code, after)) => {
+                let escaped: usize =
+                    code.split('&').skip(1).filter_map(|rest| Some(rest.find(';')? + 1)).sum();
+                let is_long = code.chars().count() - escaped > LONG && !code.contains('<');
                 let words = code.split(' ').map(|word| match word.strip_prefix("--") {
                     Some(name) if name.starts_with(|c: char| c.is_ascii_lowercase()) => {
                         format!("<span class=\"option\">{word}</span>")
                     }
+                    _ if is_long => word.replace('/', "/<wbr>").replace('_', "_<wbr>"),
                     _ => word.to_owned(),
                 });
+                whole += if is_long { "<code class=\"long\">" } else { "<code>" };
                 whole += &words.collect::<Vec<_>>().join(" ");
                 whole += "</code>";
                 whole += after;
             }
-            None => whole += part,
+            None => {
+                whole += "<code>";
+                whole += part;
+            }
+        }
+    }
+    whole
+}
+
+/// Numbers in running text and in tables stay on the line of their units.
+fn with_whole_numbers(html: &str) -> String {
+    const UNITS: [&str; 20] = [
+        "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "ns", "µs", "ms", "s", "W", "kHz",
+        "MHz", "GHz", "GFLOP", "TFLOP", "FLOP",
+    ];
+    const AS_IT_IS: [&str; 6] = ["pre", "code", "script", "style", "svg", "textarea"];
+    let mut parts = html.split('<');
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    let mut inside = "";
+    for part in parts {
+        whole.push('<');
+        let (tag, text) = part.split_once('>').unwrap_or((part, ""));
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap_or_default();
+        if inside.is_empty() {
+            inside = AS_IT_IS
+                .into_iter()
+                .find(|element| *element == name && !tag.starts_with('/'))
+                .unwrap_or("");
+        } else if tag.starts_with('/') && name == inside {
+            inside = "";
+        }
+        if !inside.is_empty() || !part.contains('>') {
+            whole += part;
+            continue;
+        }
+        whole += tag;
+        whole.push('>');
+        let mut words = text.split(' ').peekable();
+        while let Some(word) = words.next() {
+            whole += word;
+            if let Some(next) = words.peek() {
+                let unit = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                let is_one = word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit);
+                whole.push(if is_one { '\u{a0}' } else { ' ' });
+            }
         }
     }
     whole
@@ -585,5 +636,33 @@ fn fail(what: &str, problems: Vec<String>) -> Result<()> {
         0 => Ok(()),
         1 => bail!("{what} has a problem:\n  {}", problems[0]),
         n => bail!("{what} has {n} problems:\n  {}", problems.join("\n  ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{with_whole_code, with_whole_numbers};
+
+    #[test]
+    fn code_may_be_broken_where_it_is_longer_than_a_line() {
+        let long = "<code>experiments/first-steps/vector-add/src/main.rs</code>, then";
+        let broken = "<code class=\"long\">experiments/<wbr>first-steps/<wbr>vector-add/<wbr>src/\
+                      <wbr>main.rs</code>, then";
+        assert_eq!(with_whole_code(long), broken);
+        let option = "<code>cargo run --emulate</code>";
+        let whole = "<code>cargo run <span class=\"option\">--emulate</span></code>";
+        assert_eq!(with_whole_code(option), whole);
+        let thirty = format!("<code>{}</code>", "a/&lt;".repeat(10));
+        assert_eq!(with_whole_code(&thirty), thirty);
+        let listing = "<pre><code>experiments/first-steps/vector-add/src/main.rs</code></pre>";
+        assert_eq!(with_whole_code(listing), listing);
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units_outside_of_code_and_pictures() {
+        let html = "<td>of 64 MiB, 12 blocks, 5 GB/s.</td><code>4 B</code> 3 ms<svg><text>1 s</text></svg>";
+        let whole = "<td>of 64\u{a0}MiB, 12 blocks, 5\u{a0}GB/s.</td><code>4 B</code> 3\u{a0}ms\
+                     <svg><text>1 s</text></svg>";
+        assert_eq!(with_whole_numbers(html), whole);
     }
 }

@@ -95,7 +95,10 @@ impl Prediction {
         }
         let one = |value: String| format!("<span class=\"value\">{value}</span>");
         let (measured, value, sketch) = match &answer {
-            Answer::Choice => (false, one(self.choice(records, page)?), String::new()),
+            Answer::Choice => {
+                let choice = self.choice(records, page)?;
+                (false, format!("<strong>{choice}</strong>"), String::new())
+            }
             Answer::Number(number) => {
                 let value = &number.quantity.value;
                 let text = records.sentence(value, |value, _| escape(&number.print(value)));
