@@ -1143,6 +1143,9 @@ fn what_a_learner_reads_is_in_the_style_of_the_book() {
         let mut is_code = false;
         for (n, line) in text(&path).lines().enumerate() {
             is_code ^= line.trim_start().starts_with("```");
+            if line.contains("<summary>") && line.contains(['`', '*', ']']) {
+                report(&path, n + 1, vec!["a fold's question is HTML: <code>, <em>".to_owned()]);
+            }
             let line = words(line);
             report(
                 &path,
