@@ -125,9 +125,8 @@ pub(crate) struct Kernel {
     /// Declarations of parameters, and of variables on the stack.
     pub(crate) parameters: Vec<String>,
     pub(crate) locals: Vec<String>,
-    /// What has an address with a name, and to how many bytes it is aligned: the module's variables
-    /// first, in their order.
-    pub(crate) symbols: Vec<(String, u64)>,
+    /// What has an address with a name: the module's variables first, in their order.
+    pub(crate) symbols: Vec<String>,
     pub(crate) blocks: Vec<Block>,
     /// What each register holds.
     pub(crate) registers: Vec<Scalar>,
@@ -141,8 +140,8 @@ impl Kernel {
         Arg::Reg(self.registers.len() - 1)
     }
 
-    pub(crate) fn symbol(&mut self, name: String, align: u64) -> Arg {
-        self.symbols.push((name, align));
+    pub(crate) fn symbol(&mut self, name: String) -> Arg {
+        self.symbols.push(name);
         Arg::Symbol(self.symbols.len() - 1)
     }
 
@@ -162,7 +161,7 @@ impl Kernel {
             Arg::Number(Scalar::Float, bits) => format!("0f{bits:08X}"),
             Arg::Number(Scalar::Double, bits) => format!("0d{bits:016X}"),
             Arg::Number(kind, bits) => sign_extended(*bits, kind.bits()).to_string(),
-            Arg::Symbol(number) => self.symbols[*number].0.clone(),
+            Arg::Symbol(number) => self.symbols[*number].clone(),
         };
         let after = |at: usize| order.get(at + 1).copied();
         let ways =

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::code::Part;
 use crate::types::{Space, Type};
-use crate::{Error, Result};
+use crate::{Known, Result};
 
 /// The number of a value in its function, and of a block.
 pub(crate) type Id = usize;
@@ -123,6 +123,6 @@ impl Instruction<'_> {
     /// Its first operands, if there are so many.
     pub(crate) fn operands<const N: usize>(&self) -> Result<[Id; N]> {
         let found = self.operands.first_chunk().copied();
-        found.ok_or_else(|| Error::unknown(format!("{} of fewer than {N} operands", self.op)))
+        found.known(format_args!("{} of fewer than {N} operands", self.op))
     }
 }

@@ -49,6 +49,11 @@ impl Error {
         Self::new(format!("the translator does not know {what}"))
     }
 
+    /// It is of a variable.
+    fn of(self, name: &str) -> Self {
+        Self { what: format!("{} (of the variable {name})", self.what), ..self }
+    }
+
     fn at(self, line: u32) -> Self {
         Self { line: self.line.or((line != 0).then_some(line)), ..self }
     }
@@ -64,6 +69,17 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What has to be there, or else is not known.
+trait Known<T> {
+    fn known(self, what: impl fmt::Display) -> Result<T>;
+}
+
+impl<T> Known<T> for Option<T> {
+    fn known(self, what: impl fmt::Display) -> Result<T> {
+        self.ok_or_else(|| Error::unknown(what))
+    }
+}
 
 /// PTX of a module of LLVM IR, with the same bytes for the same IR.
 pub fn translate(ir: &str) -> Result<String> {

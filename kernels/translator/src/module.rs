@@ -4,15 +4,14 @@ use std::fmt::Write;
 
 use crate::graph::Graph;
 use crate::ir::{Function, Global, Module};
-use crate::{Error, Result, lower, table, tidy};
+use crate::{Error, Known, Result, lower, table, tidy};
 
 pub(crate) fn write(module: &Module<'_>) -> Result<String> {
     let kernels = module.functions.iter().map(|function| kernel(module, function));
     let kernels = kernels.collect::<Result<String>>()?;
     let first = module.functions.first().ok_or_else(|| Error::new("there is no kernel"))?;
     let (version, target) = (first.ptx_version(), first.attributes.get("target-cpu"));
-    let target = target.filter(|_| version != 0);
-    let target = target.ok_or_else(|| Error::new("the IR names no version of PTX"))?;
+    let target = target.filter(|_| version != 0).known("IR without a version of PTX")?;
     let mut out = format!(
         ".version {}.{}\n.target {target}\n.address_size 64\n\n.file 1 \"{}\"\n",
         version / 10,
@@ -25,9 +24,7 @@ pub(crate) fn write(module: &Module<'_>) -> Result<String> {
         }
     }
     for global in module.globals.iter().filter(|global| !global.name.starts_with("llvm.")) {
-        let variable = variable(global).map_err(|error| {
-            Error::new(format!("{} (of the variable {})", error.what, global.name))
-        })?;
+        let variable = variable(global).map_err(|error| error.of(global.name))?;
         let _ = writeln!(out, "{variable};");
     }
     Ok(out + &kernels)
@@ -42,8 +39,7 @@ fn variable(global: &Global<'_>) -> Result<String> {
     let is_set = !value.is_empty();
     let mut image = vec![0; if is_set { bytes as usize } else { 0 }];
     for (part, (kind, at)) in value.iter().zip(if is_set { kind.parts()? } else { Vec::new() }) {
-        let bits = part.bits();
-        let bits = bits.ok_or_else(|| Error::unknown("a variable that begins with an address"))?;
+        let bits = part.bits().known("a variable that begins with an address")?;
         let size = kind.size() as usize;
         image[at as usize..][..size].copy_from_slice(&bits.to_le_bytes()[..size]);
     }

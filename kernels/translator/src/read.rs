@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::code::{Arg, Part};
 use crate::ir::{Function, Global, Id, Instruction, Module, Origin};
 use crate::types::{Scalar, Space};
-use crate::{Error, Result};
+use crate::{Error, Known, Result};
 use cursor::Cursor;
 use lines::Lines;
 
@@ -41,9 +41,7 @@ pub(crate) fn module(text: &str) -> Result<Module<'_>> {
             names.lines.0.insert(name, definition);
         } else if let Some(name) = name.strip_prefix('@') {
             let name = name.trim_matches('"');
-            let global = global(&names, name, definition).map_err(|error| {
-                Error::new(format!("{} (in the value of the variable {name})", error.what))
-            })?;
+            let global = global(&names, name, definition).map_err(|error| error.of(name))?;
             let address = Arg::Symbol(globals.len());
             names.globals.insert(name, Part::new(Scalar::Pointer(global.space), address));
             globals.push(global);
@@ -59,10 +57,8 @@ pub(crate) fn module(text: &str) -> Result<Module<'_>> {
 }
 
 fn global<'t>(names: &Names<'t>, name: &'t str, definition: &'t str) -> Result<Global<'t>> {
-    let (head, rest) = definition
-        .split_once("global ")
-        .or_else(|| definition.split_once("constant "))
-        .ok_or_else(|| Error::unknown(definition))?;
+    let kinds = ["global ", "constant "].map(|kind| definition.split_once(kind));
+    let (head, rest) = kinds.into_iter().flatten().next().known(definition)?;
     let space = head.split_once("addrspace(").and_then(|(_, rest)| rest.split_once(')'));
     let space = space.and_then(|(number, _)| number.parse().ok()).unwrap_or(0);
     let external = head.starts_with("external ");
@@ -120,15 +116,8 @@ fn blocks<'t>(
         let is_label = !line.is_empty() && !line.starts_with([' ', ';']);
         is_label.then(|| line.split(':').next().unwrap_or_default().trim_matches('"'))
     };
-    if label(body).is_none() {
-        // The first block has the number after those of the parameters.
-        cursor.blocks.insert(cursor.values.len().to_string(), 0);
-    }
-    for label in body.lines().filter_map(label) {
-        let number = cursor.blocks.len();
-        cursor.blocks.entry(label.to_owned()).or_insert(number);
-    }
-    let (mut blocks, mut current, mut rest) = (vec![Vec::new(); cursor.blocks.len()], 0, body);
+    // The first block needs no name: nothing leads there.
+    let (mut current, mut all, mut rest) = (cursor.block(label(body).unwrap_or("")), vec![], body);
     while let Some(first) = rest.lines().next() {
         // The cases of a switch have lines of their own.
         let cases = if first.ends_with('[') { rest.find(']').unwrap_or(0) } else { 0 };
@@ -136,7 +125,7 @@ fn blocks<'t>(
         let text = rest[..end].trim();
         rest = rest.get(end + 1..).unwrap_or_default();
         if let Some(label) = label(first) {
-            current = cursor.blocks[label];
+            current = cursor.block(label);
         } else if !text.is_empty() && !text.starts_with([';', '#']) {
             cursor.rest = text;
             let line = names.lines.of(text, names.source).unwrap_or(0);
@@ -148,9 +137,12 @@ fn blocks<'t>(
                     None => cursor.add(Origin::Unknown),
                 };
                 cursor.values[id].origin = Origin::Computed(read.into());
-                blocks[current].push(id);
+                all.push((current, id));
             }
         }
     }
-    Ok(blocks)
+    let mut blocks = vec![Vec::new(); cursor.blocks.len()];
+    all.into_iter().for_each(|(block, id)| blocks[block].push(id));
+    let is_whole = !blocks.iter().any(Vec::is_empty);
+    is_whole.then_some(blocks).known("a block with nothing in it")
 }

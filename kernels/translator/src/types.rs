@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::{Error, Result};
+use crate::{Error, Known, Result};
 
 /// A value is made of no more scalars than this.
 const MOST: usize = 1 << 20;
@@ -23,15 +23,9 @@ pub(crate) enum Space {
 impl Space {
     /// By LLVM's number for NVPTX.
     pub(crate) fn numbered(number: u32) -> Result<Self> {
-        Ok(match number {
-            0 => Self::Generic,
-            1 => Self::Global,
-            3 => Self::Shared,
-            4 => Self::Constant,
-            5 => Self::Local,
-            101 => Self::Parameter,
-            _ => return Err(Error::unknown(format!("the address space {number}"))),
-        })
+        let all = [Self::Generic, Self::Global, Self::Shared, Self::Constant, Self::Local];
+        let place = [0, 1, 3, 4, 5].iter().position(|own| *own == number);
+        place.map(|place| all[place]).known(format_args!("the address space {number}"))
     }
 
     /// As a part of an instruction's name.
@@ -100,13 +94,18 @@ impl Scalar {
         u64::from(self.bits().div_ceil(8)).next_power_of_two()
     }
 
+    /// What a register has that it is loaded into.
+    pub(crate) fn loaded(self) -> Self {
+        if self == Self::BOOL { Self::Int(8) } else { self }
+    }
+
     /// The type of an access to memory, and of a parameter.
     pub(crate) fn in_memory(self) -> Result<String> {
         match self.bits() {
             1 | 8 | 16 | 32 | 64 => {
                 Ok(format!("{}{}", if self.is_float() { 'f' } else { 'u' }, 8 * self.size()))
             }
-            bits => Err(Error::unknown(format!("integers of {bits} bits in memory"))),
+            bits => Err(Error::unknown(format_args!("integers of {bits} bits in memory"))),
         }
     }
 }
@@ -116,8 +115,8 @@ pub(crate) enum Type {
     #[default]
     Void,
     Scalar(Scalar),
-    Array(u64, Rc<Type>),
-    Vector(u64, Rc<Type>),
+    /// Whether it is a vector, how many elements it has, and of which type.
+    Array(bool, u64, Rc<Type>),
     /// Whether it is packed, and its fields.
     Struct(bool, Rc<[Type]>),
 }
@@ -132,9 +131,7 @@ impl Type {
     /// The type of an element or a field, and its place.
     pub(crate) fn field(&self, index: i64) -> Result<(&Type, i64)> {
         match self {
-            Self::Array(_, of) | Self::Vector(_, of) => {
-                Ok((of, index.wrapping_mul(of.size() as i64)))
-            }
+            Self::Array(_, _, of) => Ok((of, index.wrapping_mul(of.size() as i64))),
             Self::Struct(packed, fields) => {
                 let mut at = 0;
                 for (number, field) in (0..).zip(fields.iter()) {
@@ -144,9 +141,12 @@ impl Type {
                     }
                     at += field.size();
                 }
-                Err(Error::unknown(format!("field {index} of a structure of {}", fields.len())))
+                Err(Error::unknown(format_args!(
+                    "field {index} of a structure of {}",
+                    fields.len()
+                )))
             }
-            _ => Err(Error::unknown(format!("fields of {self:?}"))),
+            _ => Err(Error::unknown(format_args!("fields of {self:?}"))),
         }
     }
 
@@ -155,7 +155,7 @@ impl Type {
         let length = match self {
             Self::Void => 0,
             Self::Scalar(kind) => return Ok(vec![(*kind, 0)]),
-            Self::Array(length, _) | Self::Vector(length, _) => *length as i64,
+            Self::Array(_, length, _) => *length as i64,
             Self::Struct(_, fields) => fields.len() as i64,
         };
         let mut parts = Vec::new();
@@ -163,7 +163,7 @@ impl Type {
             let (field, at) = self.field(index)?;
             parts.extend(field.parts()?.into_iter().map(|(part, within)| (part, at + within)));
             if parts.len() > MOST {
-                return Err(Error::unknown(format!("a value of more than {MOST} numbers")));
+                return Err(Error::unknown(format_args!("a value of more than {MOST} numbers")));
             }
         }
         Ok(parts)
@@ -173,8 +173,8 @@ impl Type {
         match self {
             Self::Void => 0,
             Self::Scalar(kind) => kind.size(),
-            Self::Array(length, of) => length.saturating_mul(of.size()),
-            Self::Vector(length, of) => (length * of.size()).next_power_of_two(),
+            Self::Array(true, length, of) => (length * of.size()).next_power_of_two(),
+            Self::Array(false, length, of) => length.saturating_mul(of.size()),
             Self::Struct(_, fields) => {
                 let last = self.field(fields.len() as i64 - 1);
                 let end = last.map_or(0, |(field, at)| at as u64 + field.size());
@@ -185,7 +185,7 @@ impl Type {
 
     pub(crate) fn align(&self) -> u64 {
         match self {
-            Self::Array(_, of) => of.align(),
+            Self::Array(false, _, of) => of.align(),
             Self::Struct(true, _) => 1,
             Self::Struct(false, fields) => fields.iter().map(Type::align).max().unwrap_or(1),
             _ => self.size().max(1),

@@ -5,27 +5,25 @@ use crate::ir::Instruction;
 use crate::lower::Lower;
 use crate::table::find;
 use crate::types::{Scalar, Space, Type};
-use crate::{Error, Result};
+use crate::{Error, Known, Result};
 
 /// Bytes of the widest access.
 const WIDEST: u64 = 16;
+/// Bytes that are copied or set at once.
+const MOST: u64 = 4096;
 
 /// What is accessed: scalars of a type, at an address that is a multiple of so much.
 type What<'t> = (&'t Type, u64);
 
 /// How memory is accessed, in an instruction's name.
 fn how(instruction: &Instruction<'_>) -> &'static str {
-    match (instruction.has("volatile"), instruction.has("atomic")) {
-        (true, _) => ".volatile",
-        (_, true) => ".relaxed.gpu",
-        _ => "",
-    }
+    if instruction.has("volatile") { ".volatile" } else { "" }
 }
 
 impl Lower<'_> {
-    pub(super) fn load(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+    pub(super) fn load(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let ([pointer], of) = (instruction.operands()?, &instruction.of);
-        let place = self.one(pointer)?;
+        let place = self.one(pointer);
         let name = match (how(instruction), place.space()) {
             ("", Space::ReadOnly) => "ld.global.nc".to_owned(),
             (how, space) => format!("ld{how}{}", space.suffix()),
@@ -33,30 +31,29 @@ impl Lower<'_> {
         self.read(&name, place, (of, instruction.align.unwrap_or_else(|| of.align())))
     }
 
-    fn read(&mut self, name: &str, place: Part, what: What<'_>) -> Result<Vec<Part>> {
-        let mut loaded = what.0.parts()?;
-        for (kind, _) in &mut loaded {
-            *kind = if *kind == Scalar::BOOL { Scalar::Int(8) } else { *kind };
-        }
-        let loaded = self.results(&loaded);
-        loaded.iter().for_each(|part| _ = self.short.insert(part.base, part.kind.bits()));
+    fn read(&self, name: &str, place: Part, what: What<'_>) -> Result<Vec<Part>> {
+        let kinds = what.0.parts()?;
+        let registers = kinds.iter().map(|(kind, _)| self.register(kind.loaded()));
+        let loaded: Vec<_> =
+            registers.map(|part| self.zeros_from(part, part.kind.bits())).collect();
         self.access(name, place, what, &loaded, true)?;
-        let kinds = what.0.parts()?.into_iter();
-        let truth = |(part, (kind, _)): (Part, _)| {
-            if kind == Scalar::BOOL { self.is_set(part) } else { Ok(part) }
-        };
-        loaded.into_iter().zip(kinds).map(truth).collect()
+        let pairs = loaded.into_iter().zip(kinds);
+        Ok(pairs.map(|(part, (kind, _))| self.as_loaded(part, kind)).collect())
     }
 
-    pub(super) fn store(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+    /// What has been loaded as a value of a type.
+    pub(super) fn as_loaded(&self, part: Part, kind: Scalar) -> Part {
+        if kind == Scalar::BOOL { self.is_set(part) } else { part }
+    }
+
+    pub(super) fn store(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let [value, pointer] = instruction.operands()?;
-        let (place, parts) = (self.one(pointer)?, self.parts(value)?);
         let of = &self.function.values[value].kind;
         let what = (of, instruction.align.unwrap_or_else(|| of.align()));
-        self.write(how(instruction), place, what, &parts)
+        self.write(how(instruction), self.one(pointer), what, &self.parts(value))
     }
 
-    fn write(&mut self, how: &str, to: Part, what: What<'_>, parts: &[Part]) -> Result<Vec<Part>> {
+    fn write(&self, how: &str, to: Part, what: What<'_>, parts: &[Part]) -> Result<Vec<Part>> {
         if to.space() == Space::Parameter {
             return Err(Error::new("a parameter is changed; copy it to a variable first"));
         }
@@ -64,7 +61,7 @@ impl Lower<'_> {
             Scalar::BOOL => self.extended(*part, Scalar::WORD, false),
             _ => self.in_register(*part),
         });
-        let stored = stored.collect::<Result<Vec<_>>>()?;
+        let stored: Vec<_> = stored.collect();
         self.access(&format!("st{how}{}", to.space().suffix()), to, what, &stored, false)?;
         Ok(Vec::new())
     }
@@ -72,7 +69,7 @@ impl Lower<'_> {
     /// Loads or stores of parts that are in registers: of those that lie side by side at once, one,
     /// two or four of the same size, at an address that is a multiple of their size.
     fn access(
-        &mut self,
+        &self,
         name: &str,
         to: Part,
         what: What<'_>,
@@ -84,7 +81,7 @@ impl Lower<'_> {
             let size = kind.size();
             let known = if at == 0 { what.1 } else { what.1.min(1 << at.trailing_zeros()) };
             if known < size {
-                return Err(Error::unknown(format!(
+                return Err(Error::unknown(format_args!(
                     "an access of {size} bytes at an address that need not be a multiple of {size}"
                 )));
             }
@@ -94,10 +91,9 @@ impl Lower<'_> {
                 size * *count as u64 <= known.min(WIDEST) && found.eq(alike)
             };
             let count = [4, 2].into_iter().find(fits).unwrap_or(1);
-            let these = parts.get(done..done + count);
-            let these = these.ok_or_else(|| Error::unknown("a value of another type here"))?;
+            let these = parts.get(done..done + count).known("a value of another type here")?;
             done += count;
-            let (base, address) = self.operand(to.plus(at), count)?;
+            let (base, address) = self.operand(to.plus(at), count);
             let (vector, values) =
                 [("", "$0"), (".v2", "{$0, $1}"), (".v4", "{$0, $1, $2, $3}")][count / 2];
             let name = format!("{name}{vector}.{}", kind.in_memory()?);
@@ -112,80 +108,68 @@ impl Lower<'_> {
     }
 
     /// An address as an operand with this number: what it begins with, and the text.
-    fn operand(&mut self, mut place: Part, number: usize) -> Result<(Arg, String)> {
+    fn operand(&self, mut place: Part, number: usize) -> (Arg, String) {
         // An instruction has room for an offset of 32 bits; null is no address.
         if i32::try_from(place.offset).is_err() || place.bits().is_some() {
-            let far = self.address(place)?;
-            place = self.in_register(far)?;
+            place = self.in_register(self.address(place));
         }
-        Ok(match place.offset {
+        match place.offset {
             0 => (place.base, format!("[${number}]")),
             offset => (place.base, format!("[${number}+{offset}]")),
-        })
+        }
     }
 
-    pub(super) fn atomic(&mut self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+    pub(super) fn atomic(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let [pointer, value] = instruction.operands()?;
-        let (place, mut value) = (self.one(pointer)?, self.one(value)?);
+        let (place, mut value) = (self.one(pointer), self.one(value));
         let (kind, swaps) = (value.kind, instruction.op == "cmpxchg");
         let (name, bits) =
             (if swaps { "compare" } else { instruction.name }, kind.bits().to_string());
         let operation = find("atomic", name).map(|text| text.replace('N', &bits));
         let operation = operation.filter(|text| kind.bits() >= 32 && text.ends_with(&bits));
-        let unknown = || Error::unknown(format!("the atomic operation {name} on {bits} bits"));
-        let operation = operation.ok_or_else(unknown)?;
+        let operation =
+            operation.known(format_args!("the atomic operation {name} on {bits} bits"))?;
         if name == "sub" {
-            value = self.negated(value)?;
+            value = self.negated(value);
         }
-        let (base, address) = self.operand(place, 1)?;
-        let mut args = vec![base, self.arg(value)?];
+        let (base, address) = self.operand(place, 1);
+        let mut args = vec![base, self.arg(value)];
         let mut text = format!("atom{}.{operation} $0, {address}, $2", place.space().suffix());
         if swaps {
-            let swap = self.one(instruction.operands::<3>()?[2])?;
-            args.push(self.arg(swap)?);
+            args.push(self.arg(self.one(instruction.operands::<3>()?[2])));
             text += ", $3";
         }
-        let mut parts = self.results(&[(kind, 0)]);
-        self.emit(&(text + ";"), &parts, args);
+        let old = self.register(kind);
+        self.emit(&(text + ";"), &[old], args);
+        let mut parts = vec![old];
         if swaps {
-            parts.push(self.by_table("icmp.eq", Scalar::BOOL, &[parts[0], value])?);
+            parts.push(self.by_table("icmp.eq", Scalar::BOOL, &[old, value]));
         }
         Ok(parts)
     }
 
     /// `memcpy`, `memmove` and `memset` of a number of bytes that is known.
-    pub(super) fn fill(&mut self, call: &Instruction<'_>) -> Result<Vec<Part>> {
+    pub(super) fn fill(&self, call: &Instruction<'_>) -> Result<Vec<Part>> {
         let ([to, from, bytes], name) = (call.operands()?, call.name.split('.').nth(1));
         let name = name.unwrap_or_default();
-        let Some(bytes) = self.function.number(bytes) else {
-            return Err(Error::new(format!(
-                "{name} of a number of bytes that is known only when the kernel runs: write a loop"
-            )));
-        };
-        if bytes > 4096 {
-            let what = format!("{bytes} bytes are copied or set at once: write a loop");
-            return Err(Error::new(what));
-        }
-        let target = self.one(to)?;
-        let source = if name == "memset" { None } else { Some(self.one(from)?) };
-        // Four bytes at a time, where both addresses are known to be multiples of four: those of
-        // variables whose alignment is known.
-        let is_aligned = |place: &Part| match place.base {
-            Arg::Symbol(number) => place.offset % 4 == 0 && self.kernel.symbols[number].1 >= 4,
-            _ => false,
-        };
-        let words = bytes % 4 == 0 && [Some(target), source].iter().flatten().all(is_aligned);
+        let bytes = self.function.number(bytes).filter(|bytes| *bytes <= MOST).ok_or_else(|| {
+            Error::new(format!(
+                "{name} of more than {MOST} bytes, or of a number of bytes that is known only when \
+                 the kernel runs: write a loop"
+            ))
+        })?;
+        // Four bytes at a time, where both addresses are known to be multiples of four.
+        let words = bytes % 4 == 0 && call.align >= Some(4);
         let kind = Scalar::Int(if words { 32 } else { 8 });
-        let count = bytes / kind.size();
-        let all = Type::Array(count, Type::Scalar(kind).into());
-        let parts = match (source, self.function.number(from)) {
-            (Some(source), _) => {
-                let name = format!("ld{}", source.space().suffix());
-                self.read(&name, source, (&all, kind.size()))?
-            }
-            (None, Some(byte)) => vec![Part::number(kind, byte * 0x0101_0101); count as usize],
-            _ => return Err(Error::unknown("memset of a byte that varies")),
+        let all = Type::Array(false, bytes / kind.size(), Type::Scalar(kind).into());
+        let what = (&all, kind.size());
+        let parts = if name == "memset" {
+            let byte = self.function.number(from).known("memset of a byte that varies")?;
+            vec![Part::number(kind, byte * 0x0101_0101); (bytes / kind.size()) as usize]
+        } else {
+            let source = self.one(from);
+            self.read(&format!("ld{}", source.space().suffix()), source, what)?
         };
-        self.write("", target, (&all, kind.size()), &parts)
+        self.write("", self.one(to), what, &parts)
     }
 }

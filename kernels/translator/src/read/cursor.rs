@@ -6,18 +6,15 @@ use crate::code::Part;
 use crate::ir::{Id, Instruction, Origin, Value};
 use crate::read::Names;
 use crate::types::{Scalar, Space, Type, mask};
-use crate::{Error, Result};
+use crate::{Error, Known, Result};
 
 /// Words that stand before types and values: what an instruction promises, how it accesses memory,
 /// attributes of parameters and results.
 const FLAGS: &str = "nuw nsw exact disjoint nneg samesign fast nnan ninf nsz arcp contract afn \
-    reassoc inbounds nusw atomic volatile weak sideeffect alignstack unwind tail notail musttail \
+    reassoc inbounds nusw volatile weak sideeffect alignstack unwind tail notail musttail \
     noundef nonnull immarg readonly writeonly readnone noalias nocapture captures align \
     dereferenceable dereferenceable_or_null range initializes byval signext zeroext returned \
     nofree dead_on_return dead_on_unwind writable nofpclass";
-
-/// Types and values are nested no deeper than this.
-const DEEPEST: u32 = 64;
 
 pub(super) struct Cursor<'n, 't> {
     pub(super) rest: &'t str,
@@ -25,14 +22,13 @@ pub(super) struct Cursor<'n, 't> {
     /// The values of a function, and what it calls them and its blocks.
     pub(super) values: Vec<Value<'t>>,
     ids: HashMap<&'t str, Id>,
-    pub(super) blocks: HashMap<String, Id>,
-    depth: u32,
+    pub(super) blocks: HashMap<&'t str, Id>,
 }
 
 impl<'n, 't> Cursor<'n, 't> {
     pub(super) fn new(rest: &'t str, names: &'n Names<'t>) -> Self {
         let (values, ids, blocks) = (Vec::new(), HashMap::new(), HashMap::new());
-        Self { rest, names, values, ids, blocks, depth: 0 }
+        Self { rest, names, values, ids, blocks }
     }
 
     pub(super) fn rest(&self) -> &'t str {
@@ -56,7 +52,7 @@ impl<'n, 't> Cursor<'n, 't> {
 
     pub(super) fn wrong(&self, expected: &str) -> Error {
         let rest: String = self.rest().chars().take(60).collect();
-        Error::unknown(format!("this IR: {expected} expected at `{rest}`"))
+        Error::unknown(format_args!("this IR: {expected} expected at `{rest}`"))
     }
 
     /// Letters, digits, dots and the like; empty, if something else comes next.
@@ -132,23 +128,13 @@ impl<'n, 't> Cursor<'n, 't> {
         if id == next { self.add(Origin::Unknown) } else { id }
     }
 
-    pub(super) fn block(&mut self) -> Result<Id> {
-        let name = self.local().ok_or_else(|| self.wrong("a block"))?;
-        let block = self.blocks.get(name).copied();
-        block.ok_or_else(|| Error::new(format!("there is no block {name}")))
+    /// The number of the block that is called so; the first one to be named has 0.
+    pub(super) fn block(&mut self, name: &'t str) -> Id {
+        let next = self.blocks.len();
+        *self.blocks.entry(name).or_insert(next)
     }
 
     pub(super) fn kind(&mut self) -> Result<Type> {
-        if self.depth == DEEPEST {
-            return Err(Error::unknown("types that are nested so deep"));
-        }
-        self.depth += 1;
-        let kind = self.kind_inside();
-        self.depth -= 1;
-        kind
-    }
-
-    fn kind_inside(&mut self) -> Result<Type> {
         for (open, close, packed) in [("<{", "}>", true), ("{", "}", false)] {
             if self.take(open) {
                 let mut fields = Vec::new();
@@ -165,11 +151,10 @@ impl<'n, 't> Cursor<'n, 't> {
             self.expect("x")?;
             let of = self.kind()?.into();
             self.expect(if is_array { "]" } else { ">" })?;
-            return Ok(if is_array { Type::Array(length, of) } else { Type::Vector(length, of) });
+            return Ok(Type::Array(!is_array, length, of));
         }
         if let Some(name) = self.local() {
-            let text = self.names.types.get(name);
-            let text = text.ok_or_else(|| self.wrong("a type that is defined"))?;
+            let text = self.names.types.get(name).known(format_args!("the type {name}"))?;
             let after = std::mem::replace(&mut self.rest, text);
             let kind = self.kind();
             self.rest = after;
@@ -188,7 +173,7 @@ impl<'n, 't> Cursor<'n, 't> {
             "ptr" => Scalar::Pointer(Space::Generic),
             _ => match word.strip_prefix('i').and_then(|bits| bits.parse().ok()) {
                 Some(bits @ 1..=64) => Scalar::Int(bits),
-                _ => return Err(Error::unknown(format!("the type {word}"))),
+                _ => return Err(Error::unknown(format_args!("the type {word}"))),
             },
         }))
     }
@@ -223,7 +208,7 @@ impl<'n, 't> Cursor<'n, 't> {
             match (pairs.into_iter().find(|(open, _)| self.take(open)), kind) {
                 (Some((_, close)), _) => self.parts(close)?,
                 (None, Type::Scalar(kind)) => return self.scalar(*kind),
-                _ => return Err(Error::unknown(format!("the constant {}", self.word()))),
+                _ => return Err(Error::unknown(format_args!("the constant {}", self.word()))),
             }
         }))
     }
@@ -248,8 +233,9 @@ impl<'n, 't> Cursor<'n, 't> {
         if self.take("@") {
             let name = self.name();
             let address = self.names.globals.get(name);
-            let address = address.ok_or_else(|| Error::unknown(format!("the variable {name}")))?;
-            return Ok(Origin::Constant(vec![*address]));
+            return Ok(Origin::Constant(vec![
+                *address.known(format_args!("the variable {name}"))?,
+            ]));
         }
         let word = self.word();
         self.flags();
@@ -265,8 +251,7 @@ impl<'n, 't> Cursor<'n, 't> {
                 _ => Origin::Computed(read.into()),
             });
         }
-        let bits = bits(word, kind);
-        let bits = bits.ok_or_else(|| Error::unknown(format!("the constant {word}")))?;
+        let bits = bits(word, kind).known(format_args!("the constant {word}"))?;
         Ok(Origin::Constant(vec![Part::number(kind, bits)]))
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::ir::Instruction;
 use crate::read::cursor::Cursor;
-use crate::{Error, Result};
+use crate::types::{Scalar, Type};
+use crate::{Error, Known, Result};
 
 /// Instructions of two operands of one type, which stands before the first only.
 const ALIKE: &str = "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv \
@@ -29,7 +30,7 @@ impl<'t> Cursor<'_, 't> {
         let is_one = |words: &str| words.split(' ').any(|word| word == op);
         let alike = is_one(ALIKE);
         if !alike && !is_one(OTHERS) {
-            return Err(Error::unknown(format!("the instruction {op}")));
+            return Err(Error::unknown(format_args!("the instruction {op}")));
         }
         let mut read = Instruction { op, flags: self.flags(), ..Instruction::default() };
         if read.has("disjoint") {
@@ -43,7 +44,7 @@ impl<'t> Cursor<'_, 't> {
                 while self.take("[") {
                     read.operands.push(self.value(read.of.clone())?);
                     self.expect(",")?;
-                    read.blocks.push(self.block()?);
+                    self.way(&mut read)?;
                     self.expect("]")?;
                     self.take(",");
                 }
@@ -55,8 +56,13 @@ impl<'t> Cursor<'_, 't> {
                 self.list(&mut read, alike)?;
             }
         }
-        if read.has("atomic") || matches!(op, "atomicrmw" | "cmpxchg") {
-            self.relaxed()?;
+        if matches!(op, "atomicrmw" | "cmpxchg") {
+            // The prelude asks for no order, and by PTX for all others.
+            while self.take("monotonic") {}
+            if !self.rest().starts_with(", align") {
+                let what = format!("the order {} of atomic operations", self.word());
+                return Err(Error::unknown(what + "; use __threadfence()"));
+            }
         }
         if self.take(", align") {
             read.align = Some(self.number()?);
@@ -75,7 +81,7 @@ impl<'t> Cursor<'_, 't> {
     pub(super) fn list(&mut self, read: &mut Instruction<'t>, alike: bool) -> Result<()> {
         loop {
             if self.take("label") {
-                read.blocks.push(self.block()?);
+                self.way(read)?;
             } else if self.take("align") {
                 read.align = Some(self.number()?);
             } else if alike && let [first] = read.operands[..] {
@@ -84,7 +90,13 @@ impl<'t> Cursor<'_, 't> {
                 read.indices.push(self.number()?);
             } else {
                 let kind = self.kind()?;
-                self.flags();
+                let flags = self.flags();
+                if let Type::Scalar(Scalar::Pointer(_)) = kind {
+                    // As far as it is known of all of them.
+                    let align =
+                        flags.iter().find_map(|flag| flag.strip_prefix("align ")?.parse().ok());
+                    read.align = Some(align.unwrap_or(1).min(read.align.unwrap_or(u64::MAX)));
+                }
                 if self.rest().is_empty() || self.rest().starts_with(',') {
                     read.of = kind;
                 } else {
@@ -128,16 +140,10 @@ impl<'t> Cursor<'_, 't> {
         Ok(())
     }
 
-    /// The order of an atomic access: the prelude asks for none, and by PTX for all others.
-    fn relaxed(&mut self) -> Result<()> {
-        let order = self.rest().split(", align").next().unwrap_or_default();
-        match order {
-            "monotonic" | "monotonic monotonic" => self.rest = &self.rest()[order.len()..],
-            _ => {
-                let what = format!("the order {order} of atomic operations; use __threadfence()");
-                return Err(Error::unknown(what));
-            }
-        }
+    /// A block that may come next, or before.
+    fn way(&mut self, read: &mut Instruction<'t>) -> Result<()> {
+        let name = self.local().known(format_args!("a block at `{}`", self.rest()))?;
+        read.blocks.push(self.block(name));
         Ok(())
     }
 }

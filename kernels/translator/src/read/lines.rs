@@ -2,9 +2,6 @@
 
 use std::collections::HashMap;
 
-/// Scopes and calls are nested no deeper than this.
-const DEEPEST: usize = 64;
-
 /// By `!7`, what stands behind it: `!DILocation(` and the like.
 #[derive(Default)]
 pub(super) struct Lines<'t>(pub(super) HashMap<&'t str, &'t str>);
@@ -14,24 +11,22 @@ impl<'t> Lines<'t> {
     /// in the source itself.
     pub(super) fn of(&self, instruction: &str, source: &str) -> Option<u32> {
         let mut name = instruction.split_once("!dbg ")?.1.split(',').next()?.trim();
-        for _ in 0..DEEPEST {
+        loop {
             if self.file(self.field(name, "scope")?) == Some(source) {
                 return self.field(name, "line")?.parse().ok();
             }
             name = self.field(name, "inlinedAt")?;
         }
-        None
     }
 
     /// The file that a scope lies in.
     fn file(&self, mut name: &'t str) -> Option<&'t str> {
-        for _ in 0..DEEPEST {
+        loop {
             if let Some(file) = self.field(name, "file") {
                 return self.field(file, "filename");
             }
             name = self.field(name, "scope")?;
         }
-        None
     }
 
     /// `field: value` in a node.
