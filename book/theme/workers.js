@@ -59,8 +59,8 @@
             waiting.clear();
         }
 
-        // The reply to a request, or the error of one that takes longer than this.
-        async function ask(request, seconds = 10, late = "the kernel did not end") {
+        // The reply to a request, or the error of one that takes longer than this, with what to do.
+        async function ask(request, seconds = 10, late = "the kernel did not end", advice = "") {
             try {
                 await start();
             } catch (error) {
@@ -72,7 +72,7 @@
             }
             const id = (number += 1);
             return new Promise(done => {
-                const why = `Stopped: ${late} within ${seconds} s.`;
+                const why = `Stopped: ${late} within ${seconds} s.${advice}`;
                 const timer = setTimeout(() => stop(why), 1000 * seconds);
                 waiting.set(id, { done, timer });
                 worker.postMessage({ id, request });
