@@ -21,12 +21,15 @@
     const UNDO = "Undo the reset";
     const BACK = "Back to mine";
     const LOADED = "compiler";
+    const DAMAGED =
+        "The link that you opened is cut short or damaged: its source cannot be read. " +
+        "Copy the whole link again.";
 
     const { dataset } = places[0];
     const { workshop, compiler, settings, compiled } = benchOf(dataset);
     const megabytes = Math.ceil(dataset.bytes / MEGABYTE);
     // Whether the browser has loaded it before: by its cache, the next time takes no network.
-    const isHere = recall(LOADED) === dataset.version;
+    let isHere = recall(LOADED) === dataset.version;
 
     // Why nothing can be compiled in this page, if nothing can be.
     const obstacle =
@@ -100,6 +103,7 @@
         // while a link's is shown and edited.
         let back = ownAside();
         let isOfLink = false; // and as it was there
+        let isJudged = false; // whether it is the source's verdict that is said
         let hinted = 0;
         let expected = null;
 
@@ -140,9 +144,19 @@
             said.replaceChildren(...parts);
         }
 
+        // What there is to say before a check.
+        function greet() {
+            isJudged = false;
+            outcome.replaceChildren();
+            say(...inCode(obstacle ?? (isHere ?
+                "This browser has the compiler already. What you write stays here."
+            :   `The first check loads a compiler of ${megabytes} MB into this browser, once. ` +
+                "What you write stays here.")));
+        }
+
         function put(text) {
             source.value = text;
-            outcome.replaceChildren();
+            greet();
             keep();
         }
 
@@ -152,7 +166,9 @@
                 back = null;
             }
             isOfLink = false;
-            outcome.replaceChildren();
+            if (isJudged) {
+                greet();
+            }
             clearTimeout(timer);
             timer = setTimeout(keep, 300);
             refresh();
@@ -224,6 +240,7 @@
                 say(...inCode(obstacle));
                 return;
             }
+            isJudged = true;
             halt.hidden = false;
             run.disabled = true;
             place.setAttribute("aria-busy", "true");
@@ -247,6 +264,7 @@
                 say(isHere ? "Starting the compiler…" : `Loading the compiler: ${done} of ${megabytes} MB…`);
             });
             remember(LOADED, dataset.version);
+            isHere = true;
             say("Compiling…");
             const attempt = { file, source: text };
             if (exercise) {
@@ -367,15 +385,14 @@
                     const of = Object.fromEntries(columns);
                     return [goTo(line), ...names.map(name => of[name] ?? "")];
                 });
-                outcome.append(fold("What each line did", tableOf(["line", ...names], rows)));
+                const table = tableOf(["line", ...names], rows);
+                table.classList.add("lines");
+                outcome.append(fold("What each line did", table));
             }
         }
 
         source.value = recall(key) ?? start;
-        say(...inCode(obstacle ?? (isHere ?
-            "This browser has the compiler already. What you write stays here."
-        :   `The first check loads a compiler of ${megabytes} MB into this browser, once. ` +
-            "What you write stays here.")));
+        greet();
         refresh();
         place.classList.add("open");
         hideListing(place, name);
@@ -397,9 +414,11 @@
                 isOfLink = true;
                 source.value = text;
                 fields?.fill(texts ?? {});
+                outcome.replaceChildren();
                 say("This source is from the link that you opened, and has not been checked.");
                 refresh();
             },
+            say,
         };
     }
 
@@ -426,23 +445,38 @@
 
     // A link that carries a source opens its editor.
     async function follow() {
-        const [, carried] = document.location.hash.match(/^#edit=([\w-]+)$/u) ?? [];
+        // What follows it, such as a full stop, is of the text that the link stood in.
+        const [, carried] = document.location.hash.match(/^#edit=([\w-]*)/u) ?? [];
         if (carried === undefined) {
             return;
         }
+        const text = await unpacked(carried, 200_000);
+        let state = null;
         try {
-            const { name, source, launch } = JSON.parse(await unpacked(carried, 200_000));
-            const place = places.find(each => JSON.parse(each.dataset.work).name === name);
-            if (place === undefined || typeof source !== "string") {
-                throw new Error("it is of another page");
-            }
-            place.closest("details")?.setAttribute("open", "");
-            openedAt(place).show({ source, launch });
-            place.scrollIntoView();
-        } catch (error) {
-            const said = `The source in this page's address cannot be read: ${error.message}.`;
-            places[0].before(element("p", said, { role: "alert" }));
+            state = Object(JSON.parse(text));
+        } catch {
+            // It is damaged: only what it begins with may be there.
         }
+        const name = state === null ? text.match(/^\{"name":"([^"]+)"/u)?.[1] : state.name;
+        const place = places.find(each => JSON.parse(each.dataset.work).name === name);
+        if (place === undefined) {
+            const said = state === null ? DAMAGED : "The link that you opened is of another page.";
+            const alert = element("p", said, { class: "link-alert", role: "alert" });
+            document.querySelector("main").prepend(alert);
+            alert.scrollIntoView();
+            return;
+        }
+        let fold = place.closest("details");
+        while (fold !== null) {
+            fold.open = true;
+            fold = fold.parentElement.closest("details");
+        }
+        if (typeof state?.source === "string") {
+            openedAt(place).show(state);
+        } else {
+            openedAt(place).say(DAMAGED);
+        }
+        place.scrollIntoView();
     }
     addEventListener("hashchange", follow);
     follow();

@@ -115,8 +115,12 @@
         // The rows of those that are solved in a page: of kernels.
         const rows = [...document.querySelectorAll("main tr:has(.exercise)")]
             .filter(({ cells }) => cells[2]?.textContent === "page");
+        // A file may have exercises that this book does not.
+        const places = [...document.querySelectorAll("main .exercise")];
+        const known = [...new Set(places.map(({ dataset }) => dataset.exercise))];
         tell = () => {
-            const solved = [...all().values()].filter(({ passed }) => passed).length;
+            const done = all();
+            const solved = known.filter(name => done.get(name)?.passed).length;
             said.textContent =
                 solved === 0 ? "You have solved none in this browser yet."
                 : `You have solved ${solved} in this browser.`;

@@ -4,7 +4,6 @@
 
 (() => {
     const { element } = window.workbook;
-    const MOST_ROWS = 60;
 
     // An editor of a file, or of its lines from `first` on; `changed` is called after each change,
     // `run` on Ctrl+Enter.
@@ -30,7 +29,7 @@
             const now = text.value.split("\n").length;
             if (now !== lines) {
                 lines = now;
-                text.rows = Math.min(lines, MOST_ROWS);
+                text.rows = lines; // as high as the window has room for
                 const all = Array.from({ length: lines }, (_, n) => n + first);
                 numbers.firstChild.textContent = all.join("\n");
             }
@@ -122,9 +121,7 @@
                 text.focus({ preventScroll: true });
                 text.setSelectionRange(place, place);
                 const height = text.scrollHeight / lines;
-                if (text.scrollHeight > text.clientHeight + height) {
-                    text.scrollTop = (line - first - MOST_ROWS / 2) * height;
-                }
+                text.scrollTop = (line - first) * height - text.clientHeight / 2;
                 // Not below the bar above the page, and with some lines around it.
                 const at = text.getBoundingClientRect().top + (line - first) * height - text.scrollTop;
                 if (at < innerHeight / 6 || at > innerHeight * 5 / 6) {
@@ -143,24 +140,28 @@
         return btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/u, "");
     }
 
+    // The text, or as much of it as can be read.
     async function unpacked(text, most) {
-        const characters = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-        const bytes = Uint8Array.from(characters, c => c.charCodeAt(0));
-        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-        const reader = stream.getReader();
-        const decoder = new TextDecoder();
         let found = "";
-        for (;;) {
-            const { done, value } = await reader.read();
-            if (done) {
-                return found;
+        try {
+            const whole = text.length % 4 === 1 ? text.slice(0, -1) : text;
+            const characters = atob(whole.replaceAll("-", "+").replaceAll("_", "/"));
+            const bytes = Uint8Array.from(characters, c => c.charCodeAt(0));
+            const unpacking = new DecompressionStream("deflate-raw");
+            const reader = new Blob([bytes]).stream().pipeThrough(unpacking).getReader();
+            const decoder = new TextDecoder();
+            while (found.length <= most) {
+                const { done, value } = await reader.read();
+                if (done) {
+                    return found;
+                }
+                found += decoder.decode(value, { stream: true });
             }
-            found += decoder.decode(value, { stream: true });
-            if (found.length > most) {
-                await reader.cancel();
-                throw new Error("it is too long");
-            }
+            await reader.cancel();
+        } catch {
+            // It was cut short, or changed.
         }
+        return found;
     }
 
     window.workbook.sources = { sourceOf, packed, unpacked };

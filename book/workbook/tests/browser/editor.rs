@@ -107,6 +107,16 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
         )
     };
     let cases = [
+        // The first of all, when the compiler's own code is cold.
+        (
+            format!(
+                "template <int N, int M> struct D {{ static const int v = D<N - 1, 2 * M>::v + \
+                     D<N - 1, 2 * M + 1>::v; }};\n\
+                     template <int M> struct D<0, M> {{ static const int v = 1; }};\n\
+                     int x = D<40, 0>::v;\n{start}"
+            ),
+            "the compiler did not end within 10 s. Does a macro or a template expand without end?",
+        ),
         (start.replace("int n)", "itn n)"), "unknown type name 'itn'"),
         (kernel("out[0] = frobnicate(in[0]);"), "frobnicate"),
         (format!("#include <stdio.h>\n{start}"), "leave the #include out"),
@@ -126,19 +136,18 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
         ("<img src=x onerror=alert(1)>".to_owned(), "expected unqualified-id"),
         (String::new(), "scale"),
     ];
-    let mut within = FIRST;
-    for (source, part) in &cases {
-        let said = editor.check(source, within);
+    for (n, (source, part)) in cases.iter().enumerate() {
+        // What is stopped is loaded again.
+        let said = editor.check(source, if n < 2 { FIRST } else { FURTHER });
         let all = format!("{said}\n{}", editor.text(".outcome :is(li, td)"));
         let shown = source.chars().take(80).collect::<String>();
         assert!(all.replace('`', "").contains(part), "{shown}: no {part:?} in {all}");
         assert!(!said.starts_with("Solved"), "{shown}: {said}");
-        within = FURTHER;
     }
     assert_eq!(editor.evaluate("document.querySelector('.editor img')"), Value::Null);
 
     // A message leads to its line.
-    editor.check(&cases[0].0, FURTHER);
+    editor.check(&cases[1].0, FIRST);
     editor.press("line 7");
     let line = editor.evaluate(
         "(text => text === document.activeElement &&
@@ -152,6 +161,24 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
     editor.evaluate("$.querySelector('textarea').focus()");
     editor.page.press_with_control(Key::Enter);
     assert_eq!(editor.ended(FURTHER), "Solved.");
+    // Of another source nothing is said.
+    editor.press("Reset");
+    assert!(editor.text(".said").starts_with("This browser has the compiler already."));
+    editor.press("Undo the reset");
+    // What each line did: a number stands in one line, however narrow the page is.
+    editor.evaluate("$.querySelector('.run').click()");
+    assert_eq!(editor.ended(FURTHER), "Solved.");
+    editor.evaluate("$.querySelectorAll('.outcome details').forEach(each => each.open = true)");
+    assert_eq!(
+        editor.evaluate(
+            "[...$.querySelectorAll('.lines td:not(:has(button))')].filter(cell => {
+                 const text = document.createRange();
+                 text.selectNodeContents(cell);
+                 return new Set([...text.getClientRects()].map(({ bottom }) => bottom)).size > 1;
+             }).length"
+        ),
+        0
+    );
     assert!(editor.page.holds(
         "document.querySelector('.exercise[data-exercise=chunks] .mark').textContent === 'solved'"
     ));
@@ -198,7 +225,10 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
         load(text);
         page.wait_until(&format!("{said}.includes({part:?})"));
     }
-    load(r#"{"exercises":{"add":{"checks":2,"hints":0,"passed":true,"shown_before":false}}}"#);
+    load(
+        r#"{"exercises":{"add":{"checks":2,"hints":0,"passed":true,"shown_before":false},
+            "of-another-book":{"checks":1,"hints":0,"passed":true,"shown_before":false}}}"#,
+    );
     page.wait_until(&format!("{said}.startsWith('You have solved 2 in this browser.')"));
     for (is_sure, left) in [(false, "2"), (true, "none")] {
         page.evaluate(&format!(
@@ -262,14 +292,54 @@ fn what_a_reader_writes_is_kept_and_can_be_linked() {
     assert!(editor.text(".said").contains("has not been checked"));
     editor.press("Back to mine");
     assert!(value(&editor).contains(";\n    \n"), "{}", value(&editor));
+    // Of a link that was cut short, what it was of may be known; what is not of it is passed over.
+    let half = &link[..link.len() / 2];
     let mut page = editor.page;
-    for bad in ["AAAA", "%3Cb%3E", &"A".repeat(3000)] {
+    for (link, said) in
+        [(half, "cut short or damaged"), (&format!("{link}."), "has not been checked")]
+    {
+        page.visit(&format!("http://{}/exercises.html", server.address()));
+        page.visit(link);
+        page.wait_until(&format!(
+            "document.querySelector('.editor.open .said')?.textContent.includes({said:?})"
+        ));
+        let is_mine = link != half;
+        let found = page.text("document.querySelector('.editor.open .source textarea').value");
+        assert_eq!(found == mine, is_mine, "{found}");
+    }
+    for bad in ["", "AAAA", "%3Cb%3E", &"A".repeat(3000)] {
         page.visit(&format!("http://{}/exercises.html", server.address()));
         page.visit(&format!(
             "http://{}/access-patterns/coalescing.html#edit={bad}",
             server.address()
         ));
+        page.wait_until("document.querySelector('.link-alert')?.textContent.includes('cut short')");
         assert_eq!(page.evaluate("document.querySelectorAll('.editor.open').length"), 0);
+    }
+}
+
+/// A long source scrolls in its editor, which leaves room for the rest of the page; who has no mouse
+/// comes in and out.
+#[test]
+fn a_long_source_leaves_room() {
+    let Some((browser, server)) = served() else { return };
+    let address = "playground.html";
+    for view in [LIGHT, NARROW] {
+        let page = Page::new(browser, view);
+        let editor = Editor::open(page, &server, address, "playground/playground");
+        let first = editor.evaluate("$.querySelector('.source').offsetHeight < innerHeight");
+        assert_eq!(first, true, "{}", view.name);
+        editor.write(&"// a line\n".repeat(500));
+        let sizes = "(text => [text.offsetHeight < 0.8 * innerHeight,
+             text.scrollHeight > 2 * text.clientHeight,
+             Math.abs(text.parentElement.offsetHeight - text.offsetHeight) < 8,
+             text.previousElementSibling.offsetHeight === text.offsetHeight])
+             ($.querySelector('.source textarea'))";
+        assert_eq!(editor.evaluate(sizes), json!([true, true, true, true]), "{}", view.name);
+        editor.evaluate("$.querySelector('.source textarea').focus()");
+        editor.page.press(Key::Escape);
+        editor.page.press(Key::Tab);
+        assert_eq!(editor.evaluate("document.activeElement.textContent"), "Run");
     }
 }
 
