@@ -13,6 +13,10 @@
 //! [kernel.bulk]
 //! source = "../../../kernels/transpose-bulk.cu:bulk"
 //! elsewhere = { lacks = "mbarrier", run = "transpose" }
+//!
+//! [kernel.ring]
+//! source = "../../../kernels/all-reduce.cu:ring"
+//! elsewhere = { run = "all-reduce" }
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -54,12 +58,13 @@ pub struct Kernel {
     set: Vec<String>,
 }
 
-/// A kernel that only a GPU can run.
+/// A kernel that a page cannot run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Elsewhere {
-    /// The instruction that the emulated GPU does not have.
-    lacks: String,
+    /// The instruction that the emulated GPU does not have; nothing, if the kernel needs several
+    /// GPUs.
+    lacks: Option<String>,
     /// The lesson that launches the kernel.
     run: String,
 }
@@ -126,9 +131,13 @@ impl Kernel {
         if let Some(Elsewhere { lacks, run }) = &self.elsewhere {
             let file = self.source.trim_start_matches("../");
             let file = file.split(':').next().unwrap_or_default();
+            let (why, place) = match lacks {
+                Some(lacks) => (format!("has no `{lacks}`"), " where the GPU has it"),
+                None => ("is only one".to_owned(), ""),
+            };
             return Ok(format!(
-                "It cannot be changed and run here, since the page's emulated GPU has no `{lacks}`: \
-                 change `{file}` in your workbook, and type `cargo run -p {run}` where the GPU has it.\n"
+                "It cannot be changed and run here, since the page's emulated GPU {why}: \
+                 change `{file}` in your workbook, and type `cargo run -p {run}`{place}.\n"
             ));
         }
         let around = self.around.then(|| includes::around(&self.source, folder)).transpose()?;
