@@ -5,14 +5,11 @@ use record::units;
 use referee::plan::Plan;
 use referee::subject::Subject;
 use referee::trial::Trial;
-use referee::{Check, Judge, Limits, compiler};
+use referee::{Check, Judge, Limits, compiler, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{MOST_SOURCE_BYTES, told};
-
-/// Instructions that the warps of a block may execute of a kernel that no exercise bounds.
-const BUDGET: u64 = 1 << 26;
 
 /// A request: its key, and what belongs to it.
 #[derive(Debug, Deserialize)]
@@ -85,7 +82,7 @@ impl Request {
             }
             Request::Translate { ir } => Ok(match translator::translate(&ir) {
                 Ok(ptx) => json!({ "ptx": ptx }),
-                Err(error) => json!({ "error": error.what, "line": error.line }),
+                Err(error) => json!({ "error": names::in_source(&error.what), "line": error.line }),
             }),
             Request::Diagnose { log, file, compute } => Ok(json!({
                 "messages": compiler::messages(&file, &log).iter().map(told::message).collect::<Vec<_>>(),
@@ -102,9 +99,8 @@ impl Request {
                 let plan = options.over(Plan::of_comment(&file, &source)?);
                 let subject = Subject { name: file, source, is_ptx: false };
                 let made = Ok((ptx, "clang".to_owned()));
-                let limits = Limits { budget: BUDGET, ..Limits::PAGE };
                 let no_files = |name: &str, _| bail!("{name}: a page opens no files");
-                Ok(told::trial(&Trial::of(subject, made, &plan, &limits, &no_files)?))
+                Ok(told::trial(&Trial::of(subject, made, &plan, &Limits::PAGE, &no_files)?))
             }
         }
     }

@@ -339,7 +339,7 @@ impl Buffer {
     /// Sizes in each dimension, at those of a shape.
     pub fn sizes(&self, name: &str, shape: &BTreeMap<String, u64>) -> Result<Vec<u64>> {
         let sizes = self.size.iter().map(|size| size.count(shape));
-        let sizes = sizes.collect::<Result<Vec<_>>>()?;
+        let sizes = sizes.collect::<Result<Vec<_>>>().with_context(|| format!("buffer {name}"))?;
         let bytes = self.element.bytes() as u64;
         let bytes = sizes.iter().try_fold(bytes, |all, size| all.checked_mul(*size));
         ensure!(

@@ -128,7 +128,7 @@ impl<'c> Judge<'c> {
     fn failed(&self, outcome: &mut Outcome, attempt: &Attempt<'_>, fault: &Fault) {
         let Attempt { file, source, .. } = attempt;
         let check = self.check;
-        let what = in_words(fault, file);
+        let what = in_words(fault, file, source);
         let text = match fault.kind {
             FaultKind::BadLaunch => what, // whatever the sizes
             _ => format!("{}: {what}", attempt.conditions()),

@@ -10,6 +10,7 @@ use record::units;
 
 use crate::check::{Buffer, Expression, Launch};
 use crate::data::{self, Buffers, Shape};
+use crate::names;
 use crate::plan::number;
 
 /// Bytes that a launch may print: what comes last is kept.
@@ -119,10 +120,11 @@ pub fn run<'c>(
 }
 
 /// What went wrong, and in which block and thread, in words that speak of lines of `file` by their
-/// numbers alone.
-pub fn in_words(fault: &Fault, file: &str) -> String {
+/// numbers alone, and of elements and variables as its source does.
+pub fn in_words(fault: &Fault, file: &str, source: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
-    let mut text = fault.what.replace(&format!(" of {name}"), "");
+    let what = names::in_source(&fault.what.replace(&format!(" of {name}"), ""));
+    let mut text = names::in_rows(&what, source).unwrap_or(what);
     for (what, at) in [("block", fault.block), ("thread", fault.thread)] {
         if let Some([x, y, z]) = at {
             text += &format!(", {what} ({x}, {y}, {z})");
@@ -200,14 +202,12 @@ impl Form {
                 }
             }
         }
-        let shared_bytes = launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
-        Ok(Ok(Form {
-            kernel: name.clone(),
-            grid: three(&launch.grid, shape)?,
-            block: three(&launch.block, shape)?,
-            shared_bytes: shared_bytes.transpose()?.unwrap_or(0).try_into()?,
-            arguments,
-        }))
+        let shared: Vec<_> = launch.shared_bytes.iter().cloned().collect();
+        let [shared_bytes, ..] = numbers("shared", &shared, 0, shape)?;
+        let [grid, block] = [("grid", &launch.grid), ("block", &launch.block)]
+            .map(|(of, three)| numbers(of, three, 1, shape));
+        let (grid, block) = (grid?, block?);
+        Ok(Ok(Form { kernel: name.clone(), grid, block, shared_bytes, arguments }))
     }
 }
 
@@ -275,7 +275,7 @@ fn argument(
     let (name, index) = match text.split_once('[') {
         Some((name, rest)) => {
             let index = rest.strip_suffix(']').context("a `]` is missing")?;
-            (name, Expression::Text(index.to_owned()).count(shape)?)
+            (name, Expression::Text(index.to_owned()).count(shape).with_context(|| format!("`{text}`"))?)
         }
         None => (text, 0),
     };
@@ -334,11 +334,13 @@ fn four_bytes(text: &str, shape: &Shape) -> Result<[u8; 4]> {
     Ok((value as i64 as u32).to_le_bytes())
 }
 
-fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
-    let mut three = [1; 3];
-    ensure!(expressions.len() <= 3, "more than three numbers of blocks or threads");
-    for (place, expression) in three.iter_mut().zip(expressions) {
-        *place = expression.count(shape)?.try_into()?;
+/// The numbers of a part of a launch, and this one for those that it leaves out.
+fn numbers(of: &str, all: &[Expression], left_out: u32, shape: &Shape) -> Result<[u32; 3]> {
+    let mut three = [left_out; 3];
+    ensure!(all.len() <= 3, "--{of}: more than three numbers of blocks or threads");
+    for (place, expression) in three.iter_mut().zip(all) {
+        let count = expression.count(shape).and_then(|count| Ok(u32::try_from(count)?));
+        *place = count.with_context(|| format!("--{of} {expression}"))?;
     }
     Ok(three)
 }

@@ -13,6 +13,7 @@
 //! | [`subject`] | a file with kernels, and the choice of one of them |
 //! | [`trial`] | that kernel is run: what it did, and what was found |
 //! | `remedy` | what to do about what was found |
+//! | [`names`] | the source's names and elements, in sentences about its PTX |
 //! | [`compiler`] | what compilers say, and what it means here |
 //! | [`count`] | counts by their names, and by lines of the source |
 //! | [`outcome`] | what is said of it, row by row |
@@ -25,6 +26,7 @@ pub mod count;
 pub mod data;
 pub mod judge;
 pub mod launch;
+pub mod names;
 pub mod outcome;
 pub mod plan;
 mod remedy;

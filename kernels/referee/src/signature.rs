@@ -333,7 +333,7 @@ fn and(words: &[&str]) -> String {
 }
 
 /// The source with a space in the place of each comment.
-fn without_comments(source: &str) -> String {
+pub(crate) fn without_comments(source: &str) -> String {
     let (mut code, mut rest) = (String::new(), source);
     while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
         code += &rest[..at];

@@ -6,8 +6,8 @@ use anyhow::Result;
 use emulator::{Kernel, Module, ParseError};
 use record::names::did_you_mean;
 
-use crate::misused;
 use crate::plan::is_name;
+use crate::{misused, names};
 
 /// PTX and who made it, or what the compiler says.
 pub type Made = Result<(String, String), String>;
@@ -57,7 +57,8 @@ impl Subject {
     pub(crate) fn unsupported(&self, kernel: &str, ptx: &str, why: &ParseError) -> Unsupported {
         let line =
             if self.is_ptx { Some(why.line) } else { source_line(&self.name, ptx, why.line) };
-        let what = format!("{}: the emulated GPU cannot run {kernel}: {}", self.name, why.what);
+        let why = names::in_source(&why.what);
+        let what = format!("{}: the emulated GPU cannot run {kernel}: {why}", self.name);
         Unsupported { line, what }
     }
 
@@ -133,9 +134,14 @@ fn list(kernels: &[Kernel]) -> String {
     kernels.iter().map(|kernel| plain(&kernel.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// The name in the source: that of `_Z5scalePKfPfi` and of `_ZN4mine5scaleIfEEvPT_` is `scale`.
+/// The name in the source: that of `_Z5scalePKfPfi`, of `_ZN4mine5scaleIfEEvPT_` and, in a function,
+/// of `_ZZ3sumE5scale` is `scale`.
 pub fn plain(mangled: &str) -> &str {
     let Some(rest) = mangled.strip_prefix("_Z") else { return mangled };
+    let behind = |(at, _): (usize, &str)| rest.get(at + 1..);
+    let is_name = |own: &&str| own.starts_with(|c: char| c.is_ascii_digit());
+    let in_function = rest.starts_with('Z').then(|| rest.rmatch_indices('E').filter_map(behind));
+    let rest = in_function.and_then(|mut all| all.find(is_name)).unwrap_or(rest);
     let (mut rest, mut last) = (rest.strip_prefix(['N', 'L']).unwrap_or(rest), None);
     loop {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -169,6 +175,8 @@ mod tests {
             ("_ZN4mine5scaleIfEEvPT_", "scale"),
             ("_ZN6cudapy8__main__5scaleB2v1B38c8tJTIeFIjxB2IKgI2", "scale"),
             ("_ZL8softener", "softener"),
+            ("_ZZ8row_sumsE4tile", "tile"),
+            ("_ZZN4mine3sumIfEEvPT_E5Edges_0", "Edges"),
             ("_Z99x", "_Z99x"),
         ] {
             assert_eq!(plain(mangled), name);

@@ -258,7 +258,7 @@ impl Trial {
 
     /// A fault is a mistake of the kernel's, but for a launch that cannot be.
     fn fault(&mut self, work: &Work, form: &Form, with: &str, fault: &Fault) -> Result<()> {
-        let text = launch::in_words(fault, &self.subject.name);
+        let text = launch::in_words(fault, &self.subject.name, &self.subject.source);
         let line = fault.place.as_ref().and_then(|place| line(place, self.subject.is_ptx));
         match fault.kind {
             FaultKind::BadLaunch => misused!("`{}` cannot be launched: {text}", self.kernel),
