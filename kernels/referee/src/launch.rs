@@ -275,7 +275,12 @@ fn argument(
     let (name, index) = match text.split_once('[') {
         Some((name, rest)) => {
             let index = rest.strip_suffix(']').context("a `]` is missing")?;
-            (name, Expression::Text(index.to_owned()).count(shape).with_context(|| format!("`{text}`"))?)
+            (
+                name,
+                Expression::Text(index.to_owned())
+                    .count(shape)
+                    .with_context(|| format!("`{text}`"))?,
+            )
         }
         None => (text, 0),
     };
@@ -340,7 +345,7 @@ fn numbers(of: &str, all: &[Expression], left_out: u32, shape: &Shape) -> Result
     ensure!(all.len() <= 3, "--{of}: more than three numbers of blocks or threads");
     for (place, expression) in three.iter_mut().zip(all) {
         let count = expression.count(shape).and_then(|count| Ok(u32::try_from(count)?));
-        *place = count.with_context(|| format!("--{of} {expression}"))?;
+        *place = count.with_context(|| format!("--{of}"))?;
     }
     Ok(three)
 }

@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn elements_are_in_the_rows_of_the_source() {
-        let what = "writes 4 bytes at 0x84 of shared memory, tile[33], which thread (1, 0, 0) reads";
+        let what =
+            "writes 4 bytes at 0x84 of shared memory, tile[33], which thread (1, 0, 0) reads";
         let of = |source: &str| {
             let said = in_rows(what, source)?;
             Some(said.split_once(", ")?.1.split_once(',')?.0.to_owned())

@@ -139,9 +139,9 @@ fn list(kernels: &[Kernel]) -> String {
 pub fn plain(mangled: &str) -> &str {
     let Some(rest) = mangled.strip_prefix("_Z") else { return mangled };
     let behind = |(at, _): (usize, &str)| rest.get(at + 1..);
-    let is_name = |own: &&str| own.starts_with(|c: char| c.is_ascii_digit());
+    let begins = |own: &&str| own.starts_with(|c: char| c.is_ascii_digit());
     let in_function = rest.starts_with('Z').then(|| rest.rmatch_indices('E').filter_map(behind));
-    let rest = in_function.and_then(|mut all| all.find(is_name)).unwrap_or(rest);
+    let rest = in_function.and_then(|mut all| all.find(begins)).unwrap_or(rest);
     let (mut rest, mut last) = (rest.strip_prefix(['N', 'L']).unwrap_or(rest), None);
     loop {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();

@@ -452,6 +452,8 @@ fn the_playground_can_be_used_by_all() {
         }
         for (field, text, part) in [
             ("grid", "0", "grid"),
+            ("grid", "-1", "“Blocks”: -1 is no count"),
+            ("shared", "-1", "“Bytes of shared memory”: -1 is no count"),
             ("block", "2000", "1024"),
             ("arg", "in=f32[9999999999]:ramp\nout=f32[n]\nn", "more than 512 MiB"),
             ("arg", "in=f32[n]:<b>\nout=f32[n]\nn", "<b>"),
