@@ -5,10 +5,12 @@
 (() => {
     const { moduleAt, compilerAt } = window.workbook.workers;
     const PRELUDE = "prelude.h";
-    // Seconds. A browser compiles the compiler's own code while that runs for the first time: this is
-    // the time for a kernel of ours, so that a reader's never has more than any other.
+    // Seconds for a reader's source; so many times what a kernel of ours took, where that is more, on
+    // a slow machine or a busy one. Ours comes first, for a browser compiles the compiler's own code
+    // while that runs for the first time.
     const PATIENCE = 10;
-    const COLD_PATIENCE = 60;
+    const TIMES = 4;
+    const MOST_PATIENCE = 60;
     const FIRST = `extern "C" __global__ void first(const float *in, float *out, int n) {
         __shared__ float tile[256];
         for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -52,6 +54,7 @@
         }
 
         let isWarm = false;
+        let patience = PATIENCE;
 
         // What clang makes of a source, within so many seconds, and its log.
         async function made(file, source, { options, prelude, compute }, seconds) {
@@ -74,9 +77,12 @@
         // The PTX of a source by these settings, and what the compiler warns of. Throws what is wrong.
         async function compiled(file, source, about) {
             if (!isWarm) {
-                await made("first.cu", FIRST, about, COLD_PATIENCE);
+                const begun = performance.now();
+                await made("first.cu", FIRST, about, MOST_PATIENCE);
+                const seconds = Math.ceil(TIMES * (performance.now() - begun) / 1000);
+                patience = Math.min(Math.max(PATIENCE, seconds), MOST_PATIENCE);
             }
-            const { made: ir, log } = await made(file, source, about, PATIENCE);
+            const { made: ir, log } = await made(file, source, about, patience);
             const { compute } = about;
             const messages = log === "" ? [] : await diagnosed(log, file, compute);
             if (ir === undefined) {
