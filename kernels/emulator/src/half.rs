@@ -7,6 +7,10 @@ use crate::rounding::{Towards, directed};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct F16(pub(crate) u16);
 
+/// An `f16` that is zero if it is too small for the usual form: `.ftz`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct FlushedF16(pub(crate) u16);
+
 /// A `bf16`: 1 bit of sign, 8 of exponent, 7 of fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Bf16(pub(crate) u16);
@@ -44,9 +48,14 @@ impl F16 {
         Self::rounded(value, f64::round_ties_even)
     }
 
-    /// The nearest that is not further from zero.
-    pub(crate) fn truncated(value: f64) -> Self {
-        Self::rounded(value, f64::trunc)
+    /// The next in a direction, unless it is the number itself.
+    pub(crate) fn directed(value: f64, towards: Towards) -> Self {
+        let is_further = match towards {
+            Towards::Zero => false,
+            Towards::Down => value.is_sign_negative(),
+            Towards::Up => value.is_sign_positive(),
+        };
+        Self::rounded(value, if is_further { f64::ceil } else { f64::trunc })
     }
 
     fn rounded(value: f64, round: fn(f64) -> f64) -> Self {
@@ -55,7 +64,7 @@ impl F16 {
             return Self(0x7fff);
         }
         let code = code(value.abs(), 10, 15, round);
-        let largest = value.is_finite() && round(0.9) == 0.0;
+        let largest = value.is_finite() && round(0.9) == 0.0; // it truncates
         Self(sign | code.min(if largest { 0x7bff } else { 0x7c00 }) as u16)
     }
 }
@@ -99,6 +108,24 @@ impl Half for F16 {
 
     fn nearest(value: f64) -> Self {
         Self::from_f64(value)
+    }
+}
+
+impl Half for FlushedF16 {
+    fn of_bits(bits: u16) -> Self {
+        Self(if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits })
+    }
+
+    fn bits(self) -> u16 {
+        self.0
+    }
+
+    fn value(self) -> f64 {
+        F16(Self::of_bits(self.0).0).to_f64()
+    }
+
+    fn nearest(value: f64) -> Self {
+        Self::of_bits(F16::from_f64(value).0)
     }
 }
 
@@ -191,7 +218,8 @@ mod tests {
                 assert_eq!(F16::from_f64(value).0 & 0x7fff, 0x7fff);
             } else {
                 assert_eq!(F16::from_f64(value).0, bits, "{value}");
-                assert_eq!(F16::truncated(value).0, bits, "{value}");
+                assert_eq!(F16::directed(value, Towards::Zero).0, bits, "{value}");
+                assert_eq!(F16::directed(value, Towards::Up).0, bits, "{value}");
             }
         }
     }
@@ -231,8 +259,11 @@ mod tests {
         assert_eq!(F16::from_f64(65519.9).0, 0x7bff);
         assert_eq!(F16::from_f64(65520.0).0, 0x7c00);
         assert_eq!(F16::from_f64(f64::INFINITY).0, 0x7c00);
-        assert_eq!(F16::truncated(1e9).0, 0x7bff);
-        assert_eq!(F16::truncated(f64::NEG_INFINITY).0, 0xfc00);
+        assert_eq!(F16::directed(1e9, Towards::Zero).0, 0x7bff);
+        assert_eq!(F16::directed(1e9, Towards::Up).0, 0x7c00);
+        assert_eq!(F16::directed(-1e-9, Towards::Down).0, 0x8001);
+        assert_eq!(F16::directed(-1e-9, Towards::Up).0, 0x8000);
+        assert_eq!(F16::directed(f64::NEG_INFINITY, Towards::Zero).0, 0xfc00);
         assert_eq!(F16::from_f64(2f64.powi(-25)).0, 0);
         assert_eq!(F16::from_f64(-1e-9).0, 0x8000);
     }

@@ -346,6 +346,10 @@ pub(crate) enum Number {
     Float,
     /// Two `f16`.
     Pair,
+    /// A `bf16`.
+    BrainFloat,
+    /// Two of them.
+    BrainPair,
 }
 
 #[derive(Clone, Debug)]

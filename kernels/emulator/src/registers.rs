@@ -2,7 +2,7 @@
 
 use crate::WARP;
 use crate::access::active;
-use crate::half::{Bf16, F16};
+use crate::half::{Bf16, F16, FlushedF16};
 
 /// The registers of a warp, each with one value for every lane. Registers have a size but
 /// no type: what is in them is for each instruction to say.
@@ -265,6 +265,7 @@ value!(i16, narrow, u32, Narrow, |bits| bits as i16, |value| value as u32);
 value!(u32, narrow, u32, Narrow, |bits| bits, |value| value);
 value!(i32, narrow, u32, Narrow, |bits| bits as i32, |value| value as u32);
 value!(F16, narrow, u32, Narrow, |bits| F16(bits as u16), |value| value.0.into());
+value!(FlushedF16, narrow, u32, Narrow, |bits| FlushedF16(bits as u16), |value| value.0.into());
 value!(Bf16, narrow, u32, Narrow, |bits| Bf16(bits as u16), |value| value.0.into());
 value!(f32, narrow, u32, Narrow, f32::from_bits, f32::to_bits);
 value!(u64, wide, u64, Wide, |bits| bits, |value| value);

@@ -95,7 +95,7 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         "mov" => Role::Moves,
         "selp" => Role::Chooses,
         "and" | "or" | "xor" | "not" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "brev" | "prmt"
-        | "lop3" => Role::Bits,
+        | "lop3" | "szext" => Role::Bits,
         "cvt" if form.types.iter().all(is_integer) => Role::Bits,
         _ => Role::Computes,
     };
@@ -176,6 +176,26 @@ mod tests {
         assert_eq!(evaluate("bfind.s32", [u64::from(!40u32), 0, 0]), 5);
         assert_eq!(evaluate("clz.b64", [1, 0, 0]), 63);
         assert_eq!(evaluate("prmt.b32", [0x3322_1100, 0x7766_5544, 0x7531]), 0x7755_3311);
+        let bytes = [0x3322_1100, 0x7766_5544, 6];
+        assert_eq!(evaluate("prmt.b32.f4e", bytes), 0x5544_3322);
+        assert_eq!(evaluate("prmt.b32.b4e", bytes), 0x7700_1122);
+        assert_eq!(evaluate("prmt.b32.rc8", bytes), 0x2222_2222);
+        assert_eq!(evaluate("prmt.b32.ecl", bytes), 0x3322_2222);
+        assert_eq!(evaluate("prmt.b32.ecr", bytes), 0x2222_1100);
+        assert_eq!(evaluate("prmt.b32.rc16", [0x3322_1100, 0, 3]), 0x3322_3322);
+        assert_eq!(evaluate("bmsk.clamp.b32", [4, 40, 0]), 0xffff_fff0);
+        assert_eq!(evaluate("bmsk.clamp.b32", [40, 4, 0]), 0);
+        assert_eq!(evaluate("bmsk.wrap.b32", [36, 33, 0]), 0x10);
+        assert_eq!(evaluate("szext.clamp.s32", [0x80, 8, 0]), 0xffff_ff80);
+        assert_eq!(evaluate("szext.clamp.u32", [0x1ff, 8, 0]), 0xff);
+        assert_eq!(evaluate("szext.clamp.s32", [0x1ff, 77, 0]), 0x1ff);
+        assert_eq!(evaluate("szext.wrap.s32", [0x1ff, 32, 0]), 0);
+        let places = 0b1001_0010;
+        assert_eq!(evaluate("fns.b32", [places, 2, 1]), 4);
+        assert_eq!(evaluate("fns.b32", [places, 4, 2]), 7);
+        let backwards = u64::from(3u32.wrapping_neg());
+        assert_eq!(evaluate("fns.b32", [places, 6, backwards]), u64::from(u32::MAX));
+        assert_eq!(evaluate("fns.b32", [places, 1, 0]), 1);
         assert_eq!(evaluate("selp.b64", [1 << 40, 2, 1]), 1 << 40);
         let minus = |value: u32| u64::from(value.wrapping_neg());
         assert_eq!(evaluate("slct.b64.s32", [1 << 40, 2, 0]), 1 << 40);
@@ -202,6 +222,12 @@ mod tests {
         let sources = [float(0.1), float(0.2), float(0.3)];
         assert_eq!(evaluate("fma.rn.f32", sources), float(fused));
         assert_eq!(evaluate("add.f16", [0x3c00, 0x3c00, 0]), 0x4000);
+        assert_eq!(evaluate("add.ftz.f16", [0x0001, 0x8001, 0]), 0);
+        assert_eq!(evaluate("neg.ftz.f16x2", [0x0001_3c00, 0, 0]), 0x8000_bc00);
+        assert_eq!(evaluate("max.xorsign.abs.f32", [float(-3.0), float(2.0), 0]), float(-3.0));
+        assert_eq!(evaluate("min.xorsign.abs.f16", [0xc000, 0xbc00, 0]), 0x3c00);
+        let third = (1.0f64 / 3.0).to_bits(); // rounded down
+        assert_eq!(evaluate("rcp.rp.f64", [3f64.to_bits(), 0, 0]), third + 1);
         let pairs = [0x3c00_4000, 0x3c00_3c00, 0];
         assert_eq!(evaluate("mul.f16x2", pairs), 0x3c00_4000);
     }
@@ -222,6 +248,11 @@ mod tests {
         assert_eq!(evaluate("cvt.rzi.s8.f64", [f64::NAN.to_bits(), 0, 0]), 0xffff_ff80);
         assert_eq!(evaluate("cvt.rn.f32.s64", [u64::MAX, 0, 0]), float(-1.0));
         assert_eq!(evaluate("cvt.rn.f16.f32", [float(1.0), 0, 0]), 0x3c00);
+        assert_eq!(evaluate("cvt.rm.f16.f32", [float(-1e-9), 0, 0]), 0x8001);
+        assert_eq!(evaluate("cvt.rn.bf16.s32", [u64::from(u32::MAX), 0, 0]), 0xbf80);
+        assert_eq!(evaluate("cvt.rzi.s16.bf16", [0xc048, 0, 0]), 0xffff_fffd);
+        assert_eq!(evaluate("cvt.rp.f64.u64", [u64::MAX, 0, 0]), 2f64.powi(64).to_bits());
+        assert_eq!(evaluate("cvt.rni.sat.f32.f32", [float(0.7), 0, 0]), float(1.0));
         assert_eq!(evaluate("cvt.f32.f16", [0xc000, 0, 0]), float(-2.0));
         assert_eq!(evaluate("cvt.rmi.f32.f32", [float(-0.5), 0, 0]), float(-1.0));
         assert_eq!(evaluate("cvt.sat.u8.s32", [300, 0, 0]), 255);

@@ -359,9 +359,6 @@ fn what_is_not_supported_is_an_error() {
         ("vote.all.pred %p1, %p2;", "vote.all.pred"),
         ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),
         ("barrier.cluster.arrive;", "barrier.cluster.arrive"),
-        ("bmsk.clamp.b32 %r1, %r0, 4;", "bmsk.clamp.b32"),
-        ("szext.wrap.s32 %r1, %r0, 4;", "szext.wrap.s32"),
-        ("fns.b32 %r1, %r0, 0, 1;", "fns.b32"),
         ("vadd4.u32.u32.u32 %r1, %r0, 1, 2;", "vadd4.u32.u32.u32"),
         ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [t, {%r0}];", "tex.1d.v4.s32.s32"),
     ] {

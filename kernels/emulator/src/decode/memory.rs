@@ -269,11 +269,11 @@ impl Decoder<'_> {
         let (Some(kind), Some(number), 1) = (kind, number, named.elements) else {
             return Err(self.unsupported(name));
         };
-        let only_add = matches!(number, Number::Float | Number::Pair);
+        let only_add = !matches!(number, Number::Signed | Number::Unsigned);
         let is_swap = kind == AtomicKind::CompareAndSwap;
         let exchange = is_swap || kind == AtomicKind::Exchange;
         if only_add && kind != AtomicKind::Add && !exchange
-            || named.bytes < 4 && !(exchange || number == Number::Float)
+            || named.bytes < 4 && !(exchange || only_add)
         {
             return Err(self.unsupported(name));
         }
@@ -433,6 +433,8 @@ pub(super) fn atomic_kind(name: &str) -> Option<AtomicKind> {
 pub(super) fn number(kind: &str, bytes: usize) -> Option<Number> {
     Some(match kind {
         "f16x2" => Number::Pair,
+        "bf16" => Number::BrainFloat,
+        "bf16x2" => Number::BrainPair,
         "f16" | "f32" | "f64" => Number::Float,
         "s32" | "s64" => Number::Signed,
         _ if kind.contains('f') || bytes > 8 => return None,

@@ -3,12 +3,13 @@
 use crate::WARP;
 use crate::access::{active, atomic_sectors_of, atomic_wavefronts_of};
 use crate::counts::NoteKind;
-use crate::half::{F16, each_half};
+use crate::half::{Bf16, F16, Half, each_half};
 use crate::machine::access::Part;
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
 use crate::program::{Atomic, AtomicKind, Number};
+use crate::rounding::{add_to_odd, flush};
 use crate::space::Space;
 
 /// Instructions that the operation of one lane counts as, against the budget.
@@ -78,9 +79,19 @@ impl Machine<'_> {
             let new = match atomic.swap {
                 Some(swap) if swapped => warp.registers.get(swap, lane),
                 Some(_) => old,
-                None => combine(atomic.kind, atomic.number, atomic.bytes, old, operand),
+                None => {
+                    let operands = [old, operand].map(|bits| match atomic.flushes(space) {
+                        true => flush(f32::from_bits(bits as u32)).to_bits().into(),
+                        false => bits,
+                    });
+                    let [old, operand] = operands;
+                    combine(atomic.kind, atomic.number, atomic.bytes, old, operand)
+                }
             };
-            let new = truncated(new, atomic.bytes);
+            let new = match atomic.flushes(space) {
+                true => flush(f32::from_bits(new as u32)).to_bits().into(),
+                false => truncated(new, atomic.bytes),
+            };
             if new != old {
                 (self.stalled, changed) = (0, true);
             }
@@ -116,6 +127,14 @@ impl Machine<'_> {
     }
 }
 
+impl Atomic {
+    /// Sums of `f32` in device memory have no numbers too small for the usual form.
+    fn flushes(&self, space: Space) -> bool {
+        let is_sum = self.kind == AtomicKind::Add && self.number == Number::Float;
+        is_sum && self.bytes == 4 && space == Space::Global
+    }
+}
+
 fn truncated(bits: u64, bytes: usize) -> u64 {
     bits & u64::MAX >> (64 - 8 * bytes)
 }
@@ -140,6 +159,14 @@ pub(super) fn combine(
         (AtomicKind::Add, Number::Pair) => {
             let pair = [old as u32, operand as u32];
             each_half::<F16, 2>(pair, |[a, b]| a + b).into()
+        }
+        (AtomicKind::Add, Number::BrainFloat) => {
+            let half = |bits: u64| f64::from(Bf16(bits as u16).to_f32());
+            Bf16::nearest(add_to_odd(half(old), half(operand))).0.into()
+        }
+        (AtomicKind::Add, Number::BrainPair) => {
+            let pair = [old as u32, operand as u32];
+            each_half::<Bf16, 2>(pair, |[a, b]| add_to_odd(a, b)).into()
         }
         (AtomicKind::Add, _) => old.wrapping_add(operand),
         (AtomicKind::Min, Number::Signed) => signed(old, bytes).min(signed(operand, bytes)) as u64,

@@ -77,6 +77,24 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
                 insert(a.into(), b.into(), start, length, Bits::BITS) as Bits
             })
         ),
+        "prmt" if size == 4 && !form.modifiers.is_empty() => permutation(form)?,
+        "bmsk" if size == 4 => match form.take_one_of(&["clamp", "wrap"])? {
+            "clamp" => operation!(|start: u32, length: u32| -> u32 { mask(start, length) }),
+            _ => operation!(|start: u32, length: u32| -> u32 { mask(start & 31, length & 31) }),
+        },
+        "szext" if size == 4 => match (form.take_one_of(&["clamp", "wrap"])?, signed) {
+            ("clamp", false) => operation!(|a: u32, length: u32| -> u32 { extended(a, length) }),
+            ("clamp", true) => {
+                operation!(|a: i32, length: u32| -> i32 { extended_with_sign(a, length) })
+            }
+            (_, false) => operation!(|a: u32, length: u32| -> u32 { extended(a, length & 31) }),
+            (_, true) => {
+                operation!(|a: i32, length: u32| -> i32 { extended_with_sign(a, length & 31) })
+            }
+        },
+        "fns" if size == 4 => operation!(|mask: u32, base: u32, offset: i32| -> u32 {
+            set_bit_from(mask, base, offset)
+        }),
         "prmt" if size == 4 => {
             operation!(|a: u32, b: u32, choice: u32| -> u32 { permute(a, b, choice) })
         }
@@ -212,6 +230,63 @@ fn permute(a: u32, b: u32, choice: u32) -> u32 {
         if digit & 8 == 0 { byte } else { (byte as i8 >> 7) as u8 }
     });
     u32::from_le_bytes(chosen)
+}
+
+/// `prmt` in a mode: which of eight bytes each place gets, by the lowest bits of the third operand.
+fn permutation(form: &mut Form<'_>) -> Option<Operation> {
+    macro_rules! made {
+        (|$place:ident, $choice:ident| $byte:expr) => {
+            operation!(|a: u32, b: u32, choice: u32| -> u32 {
+                {
+                    let bytes = join(a, b).to_le_bytes();
+                    let byte = |$place: u32, $choice: u32| $byte;
+                    let chosen =
+                        [0, 1, 2, 3].map(|place| bytes[byte(place, choice & 3) as usize & 7]);
+                    u32::from_le_bytes(chosen)
+                }
+            })
+        };
+    }
+    Some(match form.take_one_of(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"])? {
+        "f4e" => made!(|place, choice| choice + place),
+        "b4e" => made!(|place, choice| choice.wrapping_sub(place)),
+        "rc8" => made!(|_place, choice| choice),
+        "ecl" => made!(|place, choice| place.max(choice)),
+        "ecr" => made!(|place, choice| place.min(choice)),
+        _ => made!(|place, choice| (choice & 1) * 2 + (place & 1)),
+    })
+}
+
+/// So many bits from a place on.
+fn mask(start: u32, length: u32) -> u32 {
+    let ones = 1u32.checked_shl(length).map_or(u32::MAX, |end| end - 1);
+    ones.checked_shl(start).unwrap_or(0)
+}
+
+/// The lowest bits.
+fn extended(a: u32, length: u32) -> u32 {
+    a & mask(0, length)
+}
+
+/// The lowest bits, the highest of which is the sign.
+fn extended_with_sign(a: i32, length: u32) -> i32 {
+    match 32u32.saturating_sub(length) {
+        32 => 0,
+        unused => a << unused >> unused,
+    }
+}
+
+/// The place of a bit that is set: the `offset`-th from `base` on, downwards if it is below zero.
+fn set_bit_from(mask: u32, base: u32, offset: i32) -> u32 {
+    let is_set = |place: &u32| mask >> place & 1 == 1;
+    let skipped = (offset.unsigned_abs() as usize).saturating_sub(1);
+    let base = base & 31;
+    let found = match offset {
+        0 => Some(base).filter(is_set),
+        1.. => (base..32).filter(is_set).nth(skipped),
+        _ => (0..=base).rev().filter(is_set).nth(skipped),
+    };
+    found.unwrap_or(u32::MAX)
 }
 
 fn by_table(a: u32, b: u32, c: u32, table: u32) -> u32 {

@@ -4,7 +4,9 @@ use std::convert::identity;
 
 use crate::half::{Bf16, E4m3, E5m2, F16, Half};
 use crate::registers::{Operation, operation, vector_operation};
-use crate::rounding::{Towards, directed, flush, from_integer, relu, saturate};
+use crate::rounding::{
+    Towards, directed, double_from_integer, flush, from_integer, integer_to_odd, relu, saturate,
+};
 use crate::table::Form;
 
 /// An operation for each integer type, which it calls by the name that is given.
@@ -82,9 +84,15 @@ fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
         ("f32", "rz") => made!(f32, |a| from_integer(a.into(), Towards::Zero)),
         ("f32", "rm") => made!(f32, |a| from_integer(a.into(), Towards::Down)),
         ("f32", "rp") => made!(f32, |a| from_integer(a.into(), Towards::Up)),
+        // Those that a double has no room for are above every `f16`.
         ("f16", "rn") => made!(F16, |a| F16::from_f64(a as f64)),
-        // An integer of 32 bits fits in a double, whatever the rounding.
-        ("f64", _) if !from.ends_with("64") => made!(f64, |a| a as f64),
+        ("f16", "rz") => made!(F16, |a| F16::directed(a as f64, Towards::Zero)),
+        ("f16", "rm") => made!(F16, |a| F16::directed(a as f64, Towards::Down)),
+        ("f16", "rp") => made!(F16, |a| F16::directed(a as f64, Towards::Up)),
+        ("bf16", "rn") => made!(Bf16, |a| Bf16::nearest(integer_to_odd(a.into()))),
+        ("f64", "rz") => made!(f64, |a| double_from_integer(a.into(), Towards::Zero)),
+        ("f64", "rm") => made!(f64, |a| double_from_integer(a.into(), Towards::Down)),
+        ("f64", "rp") => made!(f64, |a| double_from_integer(a.into(), Towards::Up)),
         _ => return None,
     })
 }
@@ -106,6 +114,10 @@ fn float_to_integer(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
             of_integer!(to, To: match from {
                 "f16" if is_long => operation!(|a: F16| -> To { or_highest!(a.to_f64().$round()) }),
                 "f16" => operation!(|a: F16| -> To { a.to_f64().$round() as To }),
+                "bf16" if is_long => {
+                    operation!(|a: Bf16| -> To { or_highest!(a.to_f32().$round()) })
+                }
+                "bf16" => operation!(|a: Bf16| -> To { a.to_f32().$round() as To }),
                 "f32" if is_long && ftz => {
                     operation!(|a: f32| -> To { or_highest!(flush(a).$round()) })
                 }
@@ -131,6 +143,11 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
     macro_rules! to_whole {
         ($round:ident) => {
             match (to, from) {
+                ("f32", "f32") if ftz && sat => {
+                    operation!(|a: f32| -> f32 { saturate(flush(a).$round()) })
+                }
+                ("f32", "f32") if sat => operation!(|a: f32| -> f32 { saturate(a.$round()) }),
+                _ if sat => return None,
                 ("f32", "f32") if ftz => {
                     operation!(|a: f32| -> f32 { flush(a).$round() })
                 }
@@ -144,22 +161,39 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         };
     }
     Some(match (to, from, rounding) {
+        ("f32", "f32", None) if sat && ftz => {
+            operation!(|a: f32| -> f32 { saturate(flush(a)) })
+        }
         ("f32", "f32", None) if sat => vector_operation!(|a: f32| -> f32 { saturate(a) }),
-        _ if sat => return None,
+        ("f32", "f64", Some("rn")) if sat && !ftz => {
+            operation!(|a: f64| -> f32 { saturate(a as f32) })
+        }
         (_, _, Some("rni")) => to_whole!(round_ties_even),
         (_, _, Some("rzi")) => to_whole!(trunc),
         (_, _, Some("rmi")) => to_whole!(floor),
         (_, _, Some("rpi")) => to_whole!(ceil),
+        _ if sat => return None,
         ("f64", "f32", None) if ftz => {
             operation!(|a: f32| -> f64 { flush(a).into() })
         }
         ("f64", "f32", None) => vector_operation!(|a: f32| -> f64 { a.into() }),
         ("f64", "f16", None) => operation!(|a: F16| -> f64 { a.to_f64() }),
-        ("f32", "f16", None) => vector_operation!(|a: F16| -> f32 { a.to_f64() as f32 }),
+        ("f32", "f16", None) if !ftz => vector_operation!(|a: F16| -> f32 { a.to_f64() as f32 }),
+        ("f32", "f16", None) if ftz => operation!(|a: F16| -> f32 { flush(a.to_f64() as f32) }),
+        ("f64", "bf16", None) => operation!(|a: Bf16| -> f64 { a.to_f32().into() }),
         ("f32", "bf16", None) => vector_operation!(|a: Bf16| -> f32 { a.to_f32() }),
         ("f32", "f32", None) if ftz => operation!(|a: f32| -> f32 { flush(a) }),
         ("f32", "f64", Some("rn")) if ftz => {
             operation!(|a: f64| -> f32 { flush(a as f32) })
+        }
+        ("f32", "f64", Some("rz")) if ftz => {
+            operation!(|a: f64| -> f32 { flush(directed(a, 0.0, Towards::Zero)) })
+        }
+        ("f32", "f64", Some("rm")) if ftz => {
+            operation!(|a: f64| -> f32 { flush(directed(a, 0.0, Towards::Down)) })
+        }
+        ("f32", "f64", Some("rp")) if ftz => {
+            operation!(|a: f64| -> f32 { flush(directed(a, 0.0, Towards::Up)) })
         }
         _ if ftz => return None,
         ("f32", "f64", Some("rn")) => vector_operation!(|a: f64| -> f32 { a as f32 }),
@@ -175,6 +209,16 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         ("f16", "f64", Some("rn")) => {
             operation!(|a: f64| -> F16 { F16::from_f64(a) })
         }
+        ("f16", "f64", Some("rz")) => {
+            operation!(|a: f64| -> F16 { F16::directed(a, Towards::Zero) })
+        }
+        ("f16", "f64", Some("rm")) => {
+            operation!(|a: f64| -> F16 { F16::directed(a, Towards::Down) })
+        }
+        ("f16", "f64", Some("rp")) => {
+            operation!(|a: f64| -> F16 { F16::directed(a, Towards::Up) })
+        }
+        ("bf16", "f64", Some("rn")) => operation!(|a: f64| -> Bf16 { Bf16::nearest(a) }),
         _ => return None,
     })
 }
@@ -193,18 +237,29 @@ fn narrowed(form: &mut Form<'_>, to: &str) -> Option<Operation> {
         };
     }
     let is_f16 = matches!(to, "f16" | "f16x2");
-    let rounding = form.take_one_of(&["rn", "rz", "rna"])?;
+    let rounding = form.take_one_of(&["rn", "rz", "rna", "rm", "rp"])?;
     Some(match (rounding, form.take("relu")) {
         _ if to == "tf32" => return to_tf32(form, rounding),
         ("rn", false) if is_f16 => made!(|a: f32| F16::from_f64(a.into()).0),
         ("rn", true) if is_f16 => made!(|a: f32| F16::from_f64(relu(a.into())).0),
-        ("rz", false) if is_f16 => made!(|a: f32| F16::truncated(a.into()).0),
+        ("rz", false) if is_f16 => made!(|a: f32| F16::directed(a.into(), Towards::Zero).0),
+        ("rz", true) if is_f16 => {
+            made!(|a: f32| F16::directed(relu(a.into()), Towards::Zero).0)
+        }
+        ("rm", false) if to == "f16" => {
+            operation!(|a: f32| -> F16 { F16::directed(a.into(), Towards::Down) })
+        }
+        ("rp", false) if to == "f16" => {
+            operation!(|a: f32| -> F16 { F16::directed(a.into(), Towards::Up) })
+        }
+        _ if is_f16 => return None,
         ("rn", false) if to == "bf16x2" => vector_operation!(|a: f32, b: f32| -> u32 {
             u32::from(Bf16::from_f32(a).0) << 16 | u32::from(Bf16::from_f32(b).0)
         }),
         ("rn", false) => made!(|a: f32| Bf16::from_f32(a).0),
         ("rn", true) => made!(|a: f32| Bf16::nearest(relu(a.into())).0),
         ("rz", false) => made!(|a: f32| Bf16::truncated(a).0),
+        ("rz", true) => made!(|a: f32| Bf16::truncated(relu(a.into()) as f32).0),
         _ => return None,
     })
 }

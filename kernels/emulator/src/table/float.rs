@@ -1,9 +1,9 @@
 //! Arithmetic of floating-point numbers. Rounding to the nearest is Rust's own; what PTX
 //! only promises approximately is computed in double precision and rounded once.
 
-use crate::half::{Bf16, F16, Half, each_half};
+use crate::half::{Bf16, F16, FlushedF16, Half, each_half};
 use crate::registers::{Operation, operation, vector_operation};
-use crate::rounding::{self, Towards, flush, saturate};
+use crate::rounding::{self, Towards, double, flush, saturate};
 use crate::table::{Form, fused};
 
 /// How an operation on `f32` treats small operands and its result.
@@ -65,7 +65,7 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
 fn of_32(form: &mut Form<'_>) -> Option<Operation> {
     let style = Style { flush: form.take("ftz"), saturate: form.take("sat") };
     let approximate = form.take("approx") || form.take("full");
-    let nan = form.take("NaN");
+    let (nan, xor_signs) = (form.take("NaN"), take_xor_signs(form));
     let towards = match form.take_one_of(&["rn", "rz", "rm", "rp"]) {
         Some("rz") => Some(Towards::Zero),
         Some("rm") => Some(Towards::Down),
@@ -103,6 +103,24 @@ fn of_32(form: &mut Form<'_>) -> Option<Operation> {
         }
         "abs" => single!(vector_operation, style, |a| a.abs()),
         "neg" => single!(vector_operation, style, |a| -a),
+        "min" | "max" if xor_signs => {
+            macro_rules! made {
+                ($choose:ident) => {
+                    single!(style, |a, b| {
+                        let (sign, other) = (a.is_sign_negative(), b.is_sign_negative());
+                        let size = a.abs().$choose(b.abs());
+                        if sign != other { -size } else { size }
+                    })
+                };
+            }
+            match (form.base, nan) {
+                ("min", false) => made!(minimum_number),
+                ("min", true) => made!(minimum_or_nan),
+                (_, false) => made!(maximum_number),
+                (_, true) => made!(maximum_or_nan),
+            }
+        }
+        _ if xor_signs => return None,
         "min" if nan => single!(style, |a, b| a.minimum_or_nan(b)),
         "max" if nan => single!(style, |a, b| a.maximum_or_nan(b)),
         "min" => single!(vector_operation, style, |a, b| a.minimum_number(b)),
@@ -125,7 +143,40 @@ fn of_64(form: &mut Form<'_>) -> Option<Operation> {
     if approximate {
         form.take("ftz");
     }
-    form.take("rn");
+    let towards = match form.take_one_of(&["rn", "rz", "rm", "rp"]) {
+        Some("rz") => Towards::Zero,
+        Some("rm") => Towards::Down,
+        Some("rp") => Towards::Up,
+        _ => return of_64_to_nearest(form, approximate),
+    };
+    macro_rules! rounded {
+        ($directed:path, |$($name:ident),*|) => {
+            match towards {
+                Towards::Zero => operation!(|$($name: f64),*| -> f64 {
+                    $directed($($name,)* Towards::Zero)
+                }),
+                Towards::Down => operation!(|$($name: f64),*| -> f64 {
+                    $directed($($name,)* Towards::Down)
+                }),
+                Towards::Up => operation!(|$($name: f64),*| -> f64 {
+                    $directed($($name,)* Towards::Up)
+                }),
+            }
+        };
+    }
+    Some(match form.base {
+        "add" => rounded!(double::add, |a, b|),
+        "sub" => rounded!(double::subtract, |a, b|),
+        "mul" => rounded!(double::multiply, |a, b|),
+        "fma" | "mad" => rounded!(double::multiply_add, |a, b, c|),
+        "div" => rounded!(double::divide, |a, b|),
+        "rcp" => rounded!(double::reciprocal, |a|),
+        "sqrt" => rounded!(double::square_root, |a|),
+        _ => return None,
+    })
+}
+
+fn of_64_to_nearest(form: &mut Form<'_>, approximate: bool) -> Option<Operation> {
     Some(match form.base {
         "add" => vector_operation!(|a: f64, b: f64| -> f64 { a + b }),
         "sub" => vector_operation!(|a: f64, b: f64| -> f64 { a - b }),
@@ -159,10 +210,15 @@ fn of_16(form: &mut Form<'_>, kind: &str) -> Option<Operation> {
         form.take("ftz");
     }
     let (relu, saturate) = (form.take("relu"), form.take("sat"));
-    let nan = form.take("NaN");
+    let (nan, xor_signs) = (form.take("NaN"), take_xor_signs(form));
+    let flushes = kind.starts_with("f16") && form.take("ftz");
     macro_rules! of_kind {
         (|$($name:ident),*| $body:expr) => {
             match kind {
+                "f16" if flushes => of_kind!(FlushedF16, |$($name),*| $body),
+                "f16x2" if flushes => operation!(|$($name: u32),*| -> u32 {
+                    each_half::<FlushedF16, _>([$($name),*], |[$($name),*]| $body)
+                }),
                 "f16" => of_kind!(F16, |$($name),*| $body),
                 "bf16" => of_kind!(Bf16, |$($name),*| $body),
                 "f16x2" => operation!(|$($name: u32),*| -> u32 {
@@ -199,17 +255,41 @@ fn of_16(form: &mut Form<'_>, kind: &str) -> Option<Operation> {
         "sub" => in_double!(|a, b| rounding::add_to_odd(a, -b)),
         "mul" => in_double!(|a, b| a * b),
         "fma" => in_double!(|a, b, c| rounding::add_to_odd(a * b, c)),
+        "min" | "max" if xor_signs => {
+            macro_rules! made {
+                ($choose:ident) => {
+                    in_double!(|a, b| {
+                        let size = a.abs().$choose(b.abs());
+                        if a.is_sign_negative() != b.is_sign_negative() { -size } else { size }
+                    })
+                };
+            }
+            match (form.base, nan) {
+                ("min", false) => made!(minimum_number),
+                ("min", true) => made!(minimum_or_nan),
+                (_, false) => made!(maximum_number),
+                (_, true) => made!(maximum_or_nan),
+            }
+        }
+        _ if xor_signs => return None,
         "min" if nan => in_double!(|a, b| a.minimum_or_nan(b)),
         "max" if nan => in_double!(|a, b| a.maximum_or_nan(b)),
         "min" => in_double!(|a, b| a.minimum_number(b)),
         "max" => in_double!(|a, b| a.maximum_number(b)),
         _ if relu || saturate || nan => return None,
+        "neg" if flushes => in_double!(|a| -a),
+        "abs" if flushes => in_double!(|a| a.abs()),
         "neg" if pairs => operation!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
         "abs" if pairs => operation!(|a: u32| -> u32 { a & 0x7fff_7fff }),
         "neg" => operation!(|a: u16| -> u16 { a ^ 0x8000 }),
         "abs" => operation!(|a: u16| -> u16 { a & 0x7fff }),
         _ => return None,
     })
+}
+
+/// `.xorsign.abs`: the smaller or larger size, with both signs' product.
+fn take_xor_signs(form: &mut Form<'_>) -> bool {
+    form.take("xorsign") && form.take("abs")
 }
 
 fn test(form: &mut Form<'_>) -> Option<Operation> {
