@@ -8,7 +8,7 @@ use crate::decode::origins::Origins;
 use crate::error::ParseError;
 use crate::fault::Place;
 use crate::program::{Instruction, Op, Preset, Program, SharedArray};
-use crate::registers::{Class, Operation, Slot};
+use crate::registers::{Class, Operation, Slot, operation};
 use crate::space::Space;
 use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
 use crate::table;
@@ -56,6 +56,8 @@ type Scope = HashMap<String, Named>;
 struct Decoder<'a> {
     file: &'a File,
     functions: HashMap<&'a str, &'a Function>,
+    /// Those that a call through a pointer may call.
+    pointed_at: Vec<&'a Function>,
     variables: HashMap<&'a str, (usize, &'a Declaration)>,
     /// Variables in shared memory that have their place: function and name.
     shared: HashMap<(String, String), u32>,
@@ -120,6 +122,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
     let mut decoder = Decoder {
         file,
         functions: functions.map(|f| (f.name.as_str(), f)).collect(),
+        pointed_at: file.pointed_at(),
         variables: shared
             .map(|v| (0, v))
             .chain(device_variables(file).enumerate())
@@ -473,14 +476,20 @@ impl<'a> Decoder<'a> {
         self.emit(Op::BranchTable(index, labels))
     }
 
-    /// Puts the code of the called function here.
     fn call(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
-        let (results, function, arguments) = match operands {
-            [Operand::Name(f)] => (&[][..], f, &[][..]),
-            [Operand::List(r), Operand::Name(f)] => (&r[..], f, &[][..]),
-            [Operand::Name(f), Operand::List(a)] => (&[][..], f, &a[..]),
-            [Operand::List(r), Operand::Name(f), Operand::List(a)] => (&r[..], f, &a[..]),
-            _ => return Err(self.unsupported(&format!("{name} through a pointer"))),
+        let (results, function, arguments, is_pointer) = match operands {
+            [Operand::Name(f)] => (&[][..], f, &[][..], false),
+            [Operand::List(r), Operand::Name(f)] => (&r[..], f, &[][..], false),
+            [Operand::Name(f), Operand::List(a)] => (&[][..], f, &a[..], false),
+            [Operand::List(r), Operand::Name(f), Operand::List(a)] => (&r[..], f, &a[..], false),
+            // With a prototype behind.
+            [Operand::Name(f), Operand::Name(_)] => (&[][..], f, &[][..], true),
+            [Operand::List(r), Operand::Name(f), Operand::Name(_)] => (&r[..], f, &[][..], true),
+            [Operand::Name(f), Operand::List(a), Operand::Name(_)] => (&[][..], f, &a[..], true),
+            [Operand::List(r), Operand::Name(f), Operand::List(a), Operand::Name(_)] => {
+                (&r[..], f, &a[..], true)
+            }
+            _ => return Err(self.wrong_operands(name)),
         };
         let results = self.places(results)?;
         let arguments = self.places(arguments)?;
@@ -496,33 +505,89 @@ impl<'a> Decoder<'a> {
             }
             _ => {}
         }
-        let Some(&called) = self.functions.get(function.as_str()) else {
-            return Err(self.unsupported(&format!("a call of {function}")));
-        };
-        let fits =
-            called.parameters.len() == arguments.len() && called.results.len() == results.len();
-        if !fits {
-            return Err(self.error(format!("{function} has other parameters")));
-        }
-        let names = called.results.iter().chain(&called.parameters);
-        let mut scope = Scope::new();
-        for (declared, place) in names.zip(results.into_iter().chain(arguments)) {
-            if declared.space != "param" {
-                return Err(self.unsupported("a parameter in a register"));
-            }
-            scope.insert(declared.name.clone(), Named::Variable(Space::Local, place));
-        }
         let end = self.new_label();
+        match self.functions.get(function.as_str()).copied() {
+            _ if is_pointer => {
+                let pointer = self.register(function, Class::Wide)?;
+                self.pass_by(end)?;
+                self.call_through(name, pointer, &results, &arguments, end)?;
+            }
+            Some(called) => {
+                if !fits(called, &results, &arguments) {
+                    return Err(self.error(format!("{function} has other parameters")));
+                }
+                self.pass_by(end)?;
+                self.inline(called, &results, &arguments)?;
+            }
+            None => return Err(self.unsupported(&format!("a call of {function}"))),
+        }
+        self.labels[end] = Some(self.program.code.len());
+        Ok(())
+    }
+
+    /// Goes on at a label in lanes for which the statement's guard does not hold.
+    fn pass_by(&mut self, end: usize) -> Result<()> {
         if let Some((guard, negated)) = self.guard {
             self.guard = Some((guard, !negated));
             self.emit(Op::Branch(end as u32))?;
+            self.guard = None;
         }
-        let before = (self.source.clone(), self.called.clone(), self.caller.clone());
+        Ok(())
+    }
+
+    /// Puts the code of the called function here.
+    fn inline(&mut self, called: &'a Function, results: &[u32], arguments: &[u32]) -> Result<()> {
+        let names = called.results.iter().chain(&called.parameters);
+        let mut scope = Scope::new();
+        for (declared, place) in names.zip(results.iter().chain(arguments)) {
+            if declared.space != "param" {
+                return Err(self.unsupported("a parameter in a register"));
+            }
+            scope.insert(declared.name.clone(), Named::Variable(Space::Local, *place));
+        }
+        let end = self.new_label();
+        let before = (self.source.clone(), self.called.clone(), self.caller.clone(), self.line);
         (self.called, self.caller) = (self.source.clone(), self.source.clone());
         self.function(called, scope, Some(end))?;
-        (self.source, self.called, self.caller) = before;
+        (self.source, self.called, self.caller, self.line) = before;
+        self.guard = None;
         self.labels[end] = Some(self.program.code.len());
         Ok(())
+    }
+
+    /// Puts the code of each function here that a pointer may point at, behind a comparison.
+    fn call_through(
+        &mut self,
+        name: &str,
+        pointer: Slot,
+        results: &[u32],
+        arguments: &[u32],
+        end: usize,
+    ) -> Result<()> {
+        let mut candidates = self.pointed_at.clone();
+        candidates.retain(|function| !function.kernel && fits(function, results, arguments));
+        if candidates.is_empty() {
+            return Err(self.unsupported(&format!("{name} through a pointer")));
+        }
+        for called in candidates {
+            let mut frames = self.frames.iter();
+            if frames.any(|frame| frame.function == called.name) {
+                continue; // it would call itself
+            }
+            let next = self.new_label();
+            let address = self.file.address_of(&called.name).unwrap_or_default();
+            let address = self.constant(Class::Wide, Preset::Bits(address))?;
+            let differs = self.new_register(Class::Predicate)?;
+            let compared = operation!(|a: u64, b: u64| -> bool { a != b });
+            self.apply(compared, differs, &[pointer, address])?;
+            self.guard = Some((differs.index, false));
+            self.emit(Op::Branch(next as u32))?;
+            self.guard = None;
+            self.inline(called, results, arguments)?;
+            self.emit(Op::Branch(end as u32))?;
+            self.labels[next] = Some(self.program.code.len());
+        }
+        self.emit(Op::NoFunction(pointer))
     }
 
     /// Where the arguments of a call lie in local memory.
@@ -569,6 +634,11 @@ impl<'a> Decoder<'a> {
         self.program = program;
         Ok(())
     }
+}
+
+/// Has a function so many results and parameters?
+fn fits(function: &Function, results: &[u32], arguments: &[u32]) -> bool {
+    function.results.len() == results.len() && function.parameters.len() == arguments.len()
 }
 
 /// `tile` of `_ZZ8row_sumsE4tile`, which C++ makes of it.

@@ -78,8 +78,9 @@
 //!
 //! Blocks run one after the other, in their order (or [backwards](Options::backwards)). There are no caches, no clusters, no products of
 //! matrices by a group of warps (`wgmma`, `tcgen05`), no textures, and no copies by the unit
-//! for bulk copies. A kernel that uses one of these, or calls itself or through a pointer,
-//! [says so](Kernel::unsupported) and does not run. Operations that PTX calls approximate are
+//! for bulk copies. A kernel that uses one of these, or calls itself, [says
+//! so](Kernel::unsupported) and does not run. A call through a pointer runs any function of the
+//! same PTX whose address is taken there. Operations that PTX calls approximate are
 //! rounded once from double precision. So are products of matrices: exact products are summed
 //! in double precision, from C on and then along k; hardware rounds otherwise, so that last
 //! bits may differ. What PTX leaves open has a fixed value: an integer divided by zero is all

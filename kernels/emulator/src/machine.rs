@@ -16,6 +16,7 @@ use crate::memory::{Memory, Notes};
 use crate::module::{Kernel, Module};
 use crate::program::{Instruction, Op, Preset, Program, Special, Strength};
 use crate::registers::{Class, Registers, Slot};
+use crate::space::FUNCTIONS;
 
 mod access;
 mod atomic;
@@ -554,6 +555,23 @@ impl<'a> Machine<'a> {
                 let what = "the kernel executes a trap".to_owned();
                 let lane = lanes.trailing_zeros() as usize;
                 return Err(self.fault(warp, FaultKind::Trap, lane, what));
+            }
+            Op::NoFunction(pointer) => {
+                let lane = lanes.trailing_zeros() as usize;
+                let address = warp.registers.get(*pointer, lane);
+                let (kind, what) = match address.wrapping_sub(FUNCTIONS) < 1 << 20 {
+                    true => (
+                        FaultKind::Unsupported,
+                        "calls a function through a pointer from within that function or with \
+                         other parameters, which is not supported"
+                            .to_owned(),
+                    ),
+                    false => (
+                        FaultKind::OutOfBounds,
+                        format!("calls a function at {address:#x}, where none starts"),
+                    ),
+                };
+                return Err(self.fault(warp, kind, lane, what));
             }
             Op::Barrier(barrier) => return self.barrier(warp, barrier),
             Op::WarpBarrier(members) => return self.warp_barrier(warp, *members),

@@ -11,6 +11,8 @@ use crate::syntax::{self, Declaration, Function, Value};
 pub struct Module {
     kernels: Vec<Kernel>,
     variables: Vec<Variable>,
+    /// Names and addresses of the functions that variables point at.
+    functions: Vec<(String, u64)>,
 }
 
 /// A kernel of a module.
@@ -66,7 +68,11 @@ impl Module {
         let kernels = file.functions.iter().filter(|f| f.kernel && f.body.is_some());
         let kernels = kernels.map(|function| Kernel::new(&file, function)).collect();
         let variables = device_variables(&file).map(Variable::new).collect();
-        Ok(Self { kernels, variables })
+        let functions = file.pointed_at().into_iter();
+        let functions = functions.map(|function| function.name.clone());
+        let functions = functions.filter_map(|name| file.address_of(&name).map(|at| (name, at)));
+        let functions = functions.collect();
+        Ok(Self { kernels, variables, functions })
     }
 
     /// All kernels.
@@ -113,8 +119,11 @@ impl Module {
                     Value::Address(name, offset) => {
                         let mut all = self.variables.iter();
                         let target = all.find(|v| v.name == *name);
-                        let target = target.and_then(|v| v.address).unwrap_or(0);
-                        target.wrapping_add_signed(*offset)
+                        let target = target.and_then(|variable| variable.address);
+                        let mut all = self.functions.iter();
+                        let function = all.find(|function| function.0 == *name);
+                        let target = target.or_else(|| function.map(|function| function.1));
+                        target.unwrap_or(0).wrapping_add_signed(*offset)
                     }
                 };
                 let place = address + number as u64 * variable.element;

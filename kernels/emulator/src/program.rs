@@ -125,6 +125,8 @@ pub(crate) enum Op {
     BranchTable(Slot, Box<[u32]>),
     Exit,
     Trap,
+    /// Behind a call through a pointer: its address is that of no function that can be called.
+    NoFunction(Slot),
     Barrier(Box<Barrier>),
     /// `bar.warp.sync`, with its members.
     WarpBarrier(Slot),
@@ -207,6 +209,7 @@ impl Op {
                 copy.source_bytes.iter_mut().for_each(|slot| visit(slot, Use::Trusts));
             }
             Self::BranchTable(index, _) => visit(index, Use::Needs),
+            Self::NoFunction(pointer) => visit(pointer, Use::Needs),
             Self::WarpBarrier(members) => visit(members, Use::Trusts),
             Self::ActiveMask(result) | Self::Clock(result) => visit(result, Use::Writes),
             Self::Barrier(barrier) => {

@@ -6,6 +6,9 @@ pub(crate) const SHARED_WINDOW: u64 = 0x0100_0000;
 pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000;
 pub(crate) const PARAMETER_WINDOW: u64 = 0x0300_0000;
 const WINDOW_BYTES: u64 = 0x0100_0000;
+/// Where functions seem to lie, as far apart as hardware's instructions: nothing else is there.
+pub(crate) const FUNCTIONS: u64 = 0x0400_0000;
+pub(crate) const FUNCTION_BYTES: u64 = 16;
 
 /// A memory space, as an instruction names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,10 @@
 //! PTX as a tree: variables, functions, statements, operands. What they mean is for
 //! [`decode`](crate::decode) to find out.
 
+use std::collections::HashSet;
+
 use crate::error::ParseError;
+use crate::space::{FUNCTION_BYTES, FUNCTIONS};
 use crate::syntax::parser::Parser;
 
 mod parser;
@@ -17,6 +20,46 @@ pub(crate) struct File {
     pub(crate) sources: Vec<(u32, String)>,
     pub(crate) variables: Vec<Declaration>,
     pub(crate) functions: Vec<Function>,
+}
+
+impl File {
+    /// Where the function with this name seems to lie.
+    pub(crate) fn address_of(&self, name: &str) -> Option<u64> {
+        let place = self.functions.iter().position(|function| function.name == name)?;
+        Some(FUNCTIONS + FUNCTION_BYTES * place as u64)
+    }
+
+    /// Functions whose address is in a register or a variable somewhere.
+    pub(crate) fn pointed_at(&self) -> Vec<&Function> {
+        let mut names = HashSet::new();
+        for variable in &self.variables {
+            names.extend(variable.values.iter().filter_map(|value| match value {
+                Value::Address(name, _) => Some(name.as_str()),
+                Value::Bits(_) => None,
+            }));
+        }
+        let bodies =
+            self.functions.iter().filter_map(|function| function.body.as_ref()?.as_ref().ok());
+        let mut left = bodies.map(Vec::as_slice).collect::<Vec<_>>();
+        while let Some(statements) = left.pop() {
+            for statement in statements {
+                match statement {
+                    Statement::Scope(inner) => left.push(inner),
+                    Statement::Instruction(Instruction { name, operands, .. })
+                        if name.starts_with("mov.") =>
+                    {
+                        names.extend(operands.iter().filter_map(|operand| match operand {
+                            Operand::Name(name) => Some(name.as_str()),
+                            _ => None,
+                        }));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let functions = self.functions.iter().filter(|function| function.body.is_some());
+        functions.filter(|function| names.contains(function.name.as_str())).collect()
+    }
 }
 
 /// A variable, or a parameter.

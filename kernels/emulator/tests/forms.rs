@@ -367,3 +367,63 @@ fn what_is_not_supported_is_an_error() {
         assert_eq!(text, format!("kernel: line 12 of the PTX: {name} is not supported"));
     }
 }
+
+#[test]
+fn calls_through_pointers() {
+    let ptx = "
+        .version 8.4
+        .target sm_75
+        .address_size 64
+        .func (.param .b32 result) twice(.param .b32 number)
+        {
+            .reg .b32 %r<2>;
+            ld.param.b32 %r1, [number];
+            add.u32 %r1, %r1, %r1;
+            st.param.b32 [result], %r1;
+            ret;
+        }
+        .func (.param .b32 result) next(.param .b32 number)
+        {
+            .reg .b32 %r<2>;
+            ld.param.b32 %r1, [number];
+            add.u32 %r1, %r1, 1;
+            st.param.b32 [result], %r1;
+            ret;
+        }
+        .global .align 8 .u64 both[3] = {twice, next, 0};
+        .visible .entry kernel(.param .u64 out) {
+            .reg .b32 %r<9>;
+            .reg .b64 %d<9>;
+            .reg .pred %p<2>;
+            mov.u32 %r0, %tid.x;
+            rem.u32 %r2, %r0, 2;
+            setp.gt.u32 %p1, %r0, 39;
+            @%p1 mov.u32 %r2, 2;
+            mov.u64 %d1, both;
+            mad.wide.u32 %d1, %r2, 8, %d1;
+            ld.global.u64 %d2, [%d1];
+            mov.u64 %d3, next;
+            setp.eq.u32 %p1, %r0, 6;
+            @%p1 mov.u64 %d2, %d3;
+            {
+            .param .b32 in;
+            .param .b32 back;
+            st.param.b32 [in], %r0;
+            kind: .callprototype (.param .b32 _) _ (.param .b32 _);
+            call (back), %d2, (in), kind;
+            ld.param.b32 %r1, [back];
+            }
+            ld.param.u64 %d4, [out];
+            mad.wide.u32 %d4, %r0, 4, %d4;
+            st.global.u32 [%d4], %r1;
+            ret;
+        }";
+    let mut device = Device::of(ptx);
+    let out = device.fresh("out", 64);
+    device.run("kernel", [1, 1, 1], [40, 1, 1], &arguments![u64 out]).unwrap();
+    let expected = |t: u32| if t.is_multiple_of(2) && t != 6 { 2 * t } else { t + 1 };
+    assert_eq!(device.read(out, 40), (0..40).map(expected).collect::<Vec<_>>());
+    let fault = device.run("kernel", [1, 1, 1], [64, 1, 1], &arguments![u64 out]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::OutOfBounds);
+    assert!(fault.what.contains("calls a function at 0x0, where none starts"), "{fault}");
+}

@@ -120,7 +120,10 @@ impl Decoder<'_> {
                     self.program.uses_variables = true;
                     Preset::Variable { index, offset }
                 }
-                None => return Err(self.error(format!("there is no {name}"))),
+                None => match self.file.address_of(name) {
+                    Some(address) => Preset::Bits(address.wrapping_add_signed(offset)),
+                    None => return Err(self.error(format!("there is no {name}"))),
+                },
             },
         };
         self.constant(class, preset)

@@ -291,7 +291,7 @@ impl<'a> Parser<'a> {
                     self.expect(';')?;
                     statements.push(Statement::Targets(word.to_owned(), targets));
                 }
-                // A prototype is for calls through a pointer, which are not supported.
+                // A prototype is for calls through a pointer, and says what its call says.
                 Some(Kind::Word(".callprototype" | ".calltargets")) => {
                     while !self.take(';') {
                         self.advance()?;
