@@ -24,8 +24,9 @@ pub const SHARING: &str = "sharing";
 /// A source that does not compile.
 pub const COMPILES: &str = "compiles";
 
-/// Bytes of a buffer at most: a check takes seconds, not minutes.
-const MOST_BYTES: u64 = 1 << 29;
+/// Bytes of one buffer at most, wherever it is checked: a check takes seconds, not minutes. Of all
+/// buffers together, [`Limits`](crate::Limits) says how many a place has room for.
+pub const MOST_BYTES: u64 = 1 << 29;
 
 pub const HINTS: usize = 3;
 

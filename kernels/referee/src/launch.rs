@@ -47,7 +47,8 @@ impl Limits {
         buffer_bytes: 1 << 30,
         memory_bytes: 1 << 30,
     };
-    /// Of a page, which has no clock and little memory.
+    /// Of a page, which has no clock, and less memory: it has to fit in a browser's tab, on a phone
+    /// as well, beside the compiler.
     pub const PAGE: Limits = Limits {
         patience: None,
         threads: 1 << 22,

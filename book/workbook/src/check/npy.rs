@@ -5,12 +5,12 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use referee::check::Element;
+use referee::check::{Element, MOST_BYTES};
 
 use crate::terminal::misused;
 
-/// Bytes of a file at most: those of a buffer, and a page of head.
-const MOST_BYTES: u64 = (1 << 29) + 4096;
+/// Bytes of a file's head at most.
+const HEAD_BYTES: u64 = 4096;
 
 /// Types of elements, as NumPy writes them; those of one byte have no order.
 const TYPES: [(&str, Element); 12] = [
@@ -38,9 +38,10 @@ pub(super) fn read(path: &Path, element: Element) -> Result<Vec<u8>> {
         Ok(_) => misused!("{name} is no file"),
         Err(e) => misused!("{e:#}"),
     };
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| name.to_string())?;
-    if bytes.len() as u64 > MOST_BYTES {
-        misused!("{name} has more than 512 MiB, which no buffer has");
+    let most = MOST_BYTES + HEAD_BYTES;
+    file.take(most + 1).read_to_end(&mut bytes).with_context(|| name.to_string())?;
+    if bytes.len() as u64 > most {
+        misused!("{name} has more than {} MiB, which no buffer has", MOST_BYTES >> 20);
     }
     let Some((head, numbers)) = parts(&bytes) else {
         misused!("{name} is no array of NumPy's: numpy.save writes one");
