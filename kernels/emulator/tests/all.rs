@@ -10,6 +10,7 @@ mod access;
 mod blocks;
 mod broken_kernels;
 mod compare_and_swap;
+mod compilers;
 mod ends;
 mod faults;
 mod features;
