@@ -81,6 +81,8 @@ struct Decoder<'a> {
     /// Whether this is the first instruction of the statement.
     first: bool,
     guard: Option<(u16, bool)>,
+    /// Bytes of the next load that nobody uses: a bit for each.
+    unused_bytes: u64,
     /// The carry of `add.cc` and the like, if there is one.
     carry: Option<Slot>,
 }
@@ -146,6 +148,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
         line: kernel.line,
         first: true,
         guard: None,
+        unused_bytes: 0,
         carry: None,
     };
     let offsets = parameter_offsets(&kernel.parameters);
@@ -226,6 +229,7 @@ impl<'a> Decoder<'a> {
                     self.labels[label] = Some(self.program.code.len());
                 }
                 Statement::Targets(..) => {}
+                Statement::UsedBytes(mask) => self.unused_bytes = !mask,
                 // In line 0 the compiler has what is in no line: it belongs to what is before.
                 Statement::Source((_, 0), _) => {}
                 Statement::Source(own, inlined_at) => {

@@ -298,6 +298,8 @@ pub(crate) struct Access {
     pub(crate) scope: Scope,
     /// `ld.global.nc`: of what nobody writes in this launch.
     pub(crate) read_only: bool,
+    /// Bytes that are loaded and not used, as padding is, as far as the compiler says so.
+    pub(crate) unused: u32,
     /// `acquire` and stronger, for all blocks: needs no fence behind it.
     pub(crate) acquires: bool,
     /// `release` and stronger: who reads what is written sees what was done before.

@@ -114,6 +114,8 @@ pub(crate) enum Statement {
     Label(u32, String),
     /// `name: .branchtargets a, b`
     Targets(String, Vec<String>),
+    /// `.pragma "used_bytes_mask 3"`: of the load that follows, a bit for each byte.
+    UsedBytes(u64),
     /// `.loc`: file and line of the source.
     Source((u32, u32), Option<(u32, u32)>),
     Instruction(Instruction),

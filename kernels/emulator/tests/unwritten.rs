@@ -129,6 +129,38 @@ fn kept_in_local_memory() {
 }
 
 #[test]
+fn bytes_that_the_compiler_says_are_unused() {
+    let ptx = |mask: u32, result: &str| {
+        format!(
+            ".version 8.4
+            .target sm_75
+            .address_size 64
+            .visible .entry copied(.param .u64 out) {{
+                .reg .b32 %r<5>;
+                .reg .b64 %d<5>;
+                .local .align 8 .b8 own[8];
+                mov.u32 %r0, %tid.x;
+                .pragma \"used_bytes_mask {mask}\";
+                ld.local.u32 %r1, [own+4];
+                add.u32 %r2, %r1, 1;
+                ld.param.u64 %d1, [out];
+                mad.wide.u32 %d2, %r0, 4, %d1;
+                st.global.u32 [%d2], {result};
+                ret;
+            }}"
+        )
+    };
+    for (mask, result, is_right) in
+        [(0, "%r1", true), (15, "%r1", false), (3, "%r1", false), (0, "%r2", false)]
+    {
+        let mut device = Device::of(&ptx(mask, result));
+        let out = device.fresh("out", 32);
+        let found = outcome(&mut device, "copied", 32, &arguments![u64 out], out);
+        assert_eq!(found.is_ok(), is_right, "{mask} {result}");
+    }
+}
+
+#[test]
 fn one_of_two_floats() {
     let mut device = Device::tests("unwritten");
     for wrong in [0, 1] {

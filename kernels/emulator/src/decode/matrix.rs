@@ -260,6 +260,7 @@ impl Decoder<'_> {
             strength: Strength::Weak,
             scope: Scope::Grid,
             read_only: false,
+            unused: 0,
             acquires: false,
             releases: false,
             registers: [Some(register)].into(),

@@ -267,7 +267,14 @@ impl Machine<'_> {
         if bits != [0; WIDEST] {
             let around = start / block * block..end.next_multiple_of(block).min(size);
             let mut around = around.into_iter();
-            let is_gap = self.is_of_struct(warp.pc) && around.any(|byte| unknown(byte) != u8::MAX);
+            let is_unused = match &self.program.code[warp.pc].operation {
+                Op::Load(own) => {
+                    (0..).zip(bits).all(|(byte, bits)| bits == 0 || own.unused >> byte & 1 == 1)
+                }
+                _ => false,
+            };
+            let is_gap = is_unused
+                || self.is_of_struct(warp.pc) && around.any(|byte| unknown(byte) != u8::MAX);
             self.unwritten.push(Unwritten { space, access, bits, is_gap });
         }
     }

@@ -319,7 +319,10 @@ impl<'a> Parser<'a> {
                 statements.push(Statement::Variable(self.declaration(word, false)?));
             }
             ".pragma" => {
-                self.text()?;
+                let text = self.text()?;
+                if let Some(mask) = text.strip_prefix("used_bytes_mask ").and_then(number) {
+                    statements.push(Statement::UsedBytes(mask));
+                }
             }
             _ if word.starts_with('.') => {
                 self.is_foreign = !DIRECTIVES.contains(&word);
