@@ -175,6 +175,9 @@ mod tests {
         assert_eq!(evaluate("bfind.u32", [40, 0, 0]), 5);
         assert_eq!(evaluate("bfind.s32", [u64::from(!40u32), 0, 0]), 5);
         assert_eq!(evaluate("clz.b64", [1, 0, 0]), 63);
+        assert_eq!(evaluate("bfe.u32", [0x12, 0x0104, 0x0104]), 1);
+        assert_eq!(evaluate("bfe.u64", [0x12, 0x0104, 0x0104]), 0);
+        assert_eq!(evaluate("bfe.s64", [0x8000_0000_0000_0012, 4, 0x0104]), 0xf800_0000_0000_0001);
         assert_eq!(evaluate("prmt.b32", [0x3322_1100, 0x7766_5544, 0x7531]), 0x7755_3311);
         let bytes = [0x3322_1100, 0x7766_5544, 6];
         assert_eq!(evaluate("prmt.b32.f4e", bytes), 0x5544_3322);
@@ -216,6 +219,10 @@ mod tests {
         assert_eq!(evaluate("min.f32", [float(0.0), float(-0.0), 0]), float(-0.0));
         assert_eq!(evaluate("setp.lt.f32", [nan, 0, 0]), 0);
         assert_eq!(evaluate("setp.ltu.f32", [nan, 0, 0]), 1);
+        assert_eq!(evaluate("setp.gt.f16", [0, 0x8025, 0]), 1);
+        assert_eq!(evaluate("setp.gt.ftz.f16", [0, 0x8025, 0]), 0);
+        assert_eq!(evaluate("testp.normal.f32", [float(-0.0), 0, 0]), 1);
+        assert_eq!(evaluate("testp.normal.f32", [1, 0, 0]), 0);
         assert_eq!(evaluate("copysign.f32", [float(-1.0), float(2.0), 0]), float(-2.0));
         assert_eq!(evaluate("ex2.approx.f32", [float(3.0), 0, 0]), float(8.0));
         let fused = f32::mul_add(0.1, 0.2, 0.3);

@@ -274,9 +274,11 @@ impl Decoder<'_> {
         let only_add = !matches!(number, Number::Signed | Number::Unsigned);
         let is_swap = kind == AtomicKind::CompareAndSwap;
         let exchange = is_swap || kind == AtomicKind::Exchange;
-        if only_add && kind != AtomicKind::Add && !exchange
-            || named.bytes < 4 && !(exchange || only_add)
-        {
+        let fits = match only_add {
+            true => kind == AtomicKind::Add,
+            false => named.bytes >= 4,
+        };
+        if !exchange && !fits {
             return Err(self.unsupported(name));
         }
         let class = if named.bytes == 8 { Class::Wide } else { Class::Narrow };

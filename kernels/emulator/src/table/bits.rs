@@ -62,19 +62,20 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
             Bits,
             [4 i32, 8 i64],
             operation!(|a: Bits, start: u32, length: u32| -> Bits {
-                signed_field(a.into(), start, length) as Bits
+                signed_field(a.into(), place::<Bits>(start), place::<Bits>(length)) as Bits
             })
         ),
         "bfe" => long!(
             size,
             operation!(|a: Bits, start: u32, length: u32| -> Bits {
-                field(a.into(), start, length) as Bits
+                field(a.into(), place::<Bits>(start), place::<Bits>(length)) as Bits
             })
         ),
         "bfi" => long!(
             size,
             vector_operation!(|a: Bits, b: Bits, start: u32, length: u32| -> Bits {
-                insert(a.into(), b.into(), start, length, Bits::BITS) as Bits
+                insert(a.into(), b.into(), place::<Bits>(start), place::<Bits>(length), Bits::BITS)
+                    as Bits
             })
         ),
         "prmt" if size == 4 && !form.modifiers.is_empty() => permutation(form)?,
@@ -196,15 +197,18 @@ fn find(form: &mut Form<'_>, size: u64, signed: bool) -> Option<Operation> {
     })
 }
 
-/// Start and length of a bit field are given in 8 bits.
+/// The start or the length of a bit field in a word. The manual has 8 bits for either; of more,
+/// hardware drops the others where the word has 32 bits, and no others.
+fn place<Word>(bits: u32) -> u32 {
+    if size_of::<Word>() == 4 { bits & 255 } else { bits }
+}
+
 fn field(bits: u128, start: u32, length: u32) -> u128 {
-    let (start, length) = (start & 255, length & 255);
     let mask = 1u128.checked_shl(length).map_or(u128::MAX, |end| end - 1);
     bits.checked_shr(start).unwrap_or(0) & mask
 }
 
 fn signed_field(bits: i128, start: u32, length: u32) -> i128 {
-    let (start, length) = (start & 255, length & 255);
     let unused = 128 - length.min(64);
     if unused == 128 {
         return 0;
@@ -213,7 +217,6 @@ fn signed_field(bits: i128, start: u32, length: u32) -> i128 {
 }
 
 fn insert(field: u128, into: u128, start: u32, length: u32, size: u32) -> u128 {
-    let (start, length) = (start & 255, length & 255);
     if start >= size || length == 0 {
         return into;
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
-use crate::half::{Bf16, F16};
+use crate::half::{Bf16, F16, FlushedF16, Half};
 use crate::registers::{Operation, operation, vector_operation};
 use crate::rounding::flush;
 use crate::table::Form;
@@ -65,17 +65,23 @@ macro_rules! of_floats {
 pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let how = form.take_one_of(&COMPARISONS)?;
     Some(match form.only_type()? {
-        "f16" => {
-            form.take("ftz");
-            of_floats!(how, operation, |x: F16| x.to_f64())
-        }
-        "f16x2" if form.take("upper") => {
-            form.take("ftz");
-            of_floats!(how, operation, |x: u32| F16((x >> 16) as u16).to_f64())
-        }
-        "f16x2" if form.take("lower") => {
-            form.take("ftz");
-            of_floats!(how, operation, |x: u32| F16(x as u16).to_f64())
+        "f16" if form.take("ftz") => of_floats!(how, operation, |x: FlushedF16| x.value()),
+        "f16" => of_floats!(how, operation, |x: F16| x.to_f64()),
+        "f16x2" => {
+            let upper = form.take("upper");
+            match (upper || form.take("lower"), upper, form.take("ftz")) {
+                (false, ..) => return None,
+                (_, true, true) => {
+                    of_floats!(how, operation, |x: u32| FlushedF16((x >> 16) as u16).value())
+                }
+                (_, false, true) => {
+                    of_floats!(how, operation, |x: u32| FlushedF16(x as u16).value())
+                }
+                (_, true, false) => {
+                    of_floats!(how, operation, |x: u32| F16((x >> 16) as u16).to_f64())
+                }
+                (_, false, false) => of_floats!(how, operation, |x: u32| F16(x as u16).to_f64()),
+            }
         }
         "bf16" => of_floats!(how, operation, |x: Bf16| x.to_f32()),
         "bf16x2" if form.take("upper") => {

@@ -307,7 +307,7 @@ fn test(form: &mut Form<'_>) -> Option<Operation> {
         "infinite" => tested!(is_infinite),
         "number" => tested!(is_number),
         "notanumber" => tested!(is_nan),
-        "normal" => tested!(is_normal),
+        "normal" => tested!(is_normal_or_zero),
         _ => tested!(is_subnormal),
     })
 }
@@ -329,6 +329,7 @@ fn upper_half(value: f64) -> f64 {
 /// number, unless the name says otherwise.
 trait Numbers: Copy {
     fn is_number(self) -> bool;
+    fn is_normal_or_zero(self) -> bool;
     fn minimum_number(self, other: Self) -> Self;
     fn maximum_number(self, other: Self) -> Self;
     fn minimum_or_nan(self, other: Self) -> Self;
@@ -340,6 +341,10 @@ macro_rules! numbers {
         impl Numbers for $type {
             fn is_number(self) -> bool {
                 !self.is_nan()
+            }
+
+            fn is_normal_or_zero(self) -> bool {
+                self.is_normal() || self == 0.0
             }
 
             fn minimum_number(self, other: Self) -> Self {
