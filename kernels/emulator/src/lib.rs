@@ -84,7 +84,8 @@
 //! rounded once from double precision. So are products of matrices: exact products are summed
 //! in double precision, from C on and then along k; hardware rounds otherwise, so that last
 //! bits may differ. What PTX leaves open has a fixed value: an integer divided by zero is all
-//! ones.
+//! ones. All other arithmetic is what an H200 computed for 623 random programs;
+//! `tests/goldens/programs.txt` says why 17 more differ.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

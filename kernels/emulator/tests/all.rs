@@ -20,6 +20,7 @@ mod matrices;
 mod memory;
 mod mutations;
 mod races;
+mod random_programs;
 mod stamps;
 mod unwritten;
 mod values;

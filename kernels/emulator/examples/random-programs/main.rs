@@ -72,8 +72,11 @@ pub(crate) fn file(first: u64) -> (String, Vec<(u64, Program)>) {
     (format!(".version 8.4\n.target sm_90\n.address_size 64\n\n{PARTS}\n{kernels}"), programs)
 }
 
+/// Programs with their numbers and what they store.
+type Stored = Vec<(u64, Program, Vec<u8>)>;
+
 /// What the programs of a file store here.
-pub(crate) fn stored(first: u64) -> Result<Vec<(u64, Program, Vec<u8>)>, Box<dyn Error>> {
+pub(crate) fn stored(first: u64) -> Result<Stored, Box<dyn Error>> {
     let (ptx, programs) = file(first);
     let mut module = Module::parse(&ptx)?;
     let mut memory = Memory::new(1 << 30);
@@ -102,11 +105,28 @@ fn number_at(bytes: &[u8], place: u64, size: u64, thread: u64) -> u64 {
     u64::from_le_bytes(number)
 }
 
-/// For each instruction's name how often it gave another result from the same operands, and the
-/// first of them.
-fn differences(outputs: &[u8]) -> Result<BTreeMap<String, (usize, Vec<String>)>, Box<dyn Error>> {
+/// The bits of a float that is a number, and always the same bits of one that is not.
+fn canonical(kind: char, bits: u64) -> u64 {
+    let number = |bits: u64, infinity: u64| match bits & (infinity | (infinity - 1)) > infinity {
+        true => u64::MAX,
+        false => bits,
+    };
+    match kind {
+        'x' => number(bits & 0xffff, 0x7c00),
+        'b' => number(bits & 0xffff, 0x7f80),
+        'f' | 't' => number(bits, 0x7f80_0000),
+        'g' => number(bits, 0x7ff << 52),
+        'y' => canonical('x', bits >> 16) << 32 | canonical('x', bits) & 0xffff_ffff,
+        'c' => canonical('b', bits >> 16) << 32 | canonical('b', bits) & 0xffff_ffff,
+        _ => bits,
+    }
+}
+
+/// For each instruction's name the programs in which it gave another result from the same operands,
+/// with an example of each.
+fn differences(outputs: &[u8]) -> Result<BTreeMap<String, BTreeMap<u64, String>>, Box<dyn Error>> {
     let inputs = inputs();
-    let mut found = BTreeMap::<String, (usize, Vec<String>)>::new();
+    let mut found = BTreeMap::<String, BTreeMap<u64, String>>::new();
     let mut rest = outputs;
     for first in files() {
         for (number, program, ours) in stored(first)? {
@@ -118,7 +138,8 @@ fn differences(outputs: &[u8]) -> Result<BTreeMap<String, (usize, Vec<String>)>,
                 let Value { place, bytes, .. } = *value;
                 for thread in 0..THREADS {
                     let at = |output: &[u8]| number_at(output, place, bytes, thread);
-                    if at(&ours) == at(theirs) {
+                    let known = |output: &[u8]| canonical(value.kind, at(output));
+                    if known(&ours) == known(theirs) {
                         continue;
                     }
                     let words = value.text.split(|c: char| !c.is_ascii_alphanumeric() && c != '%');
@@ -143,14 +164,9 @@ fn differences(outputs: &[u8]) -> Result<BTreeMap<String, (usize, Vec<String>)>,
                     }
                     let name = value.text.split(" %").next().unwrap_or_default().to_owned();
                     let name = if value.is_open { format!("{name} (open)") } else { name };
-                    let (count, examples) = found.entry(name).or_default();
-                    *count += 1;
-                    if examples.len() < 4 {
-                        let (text, ours, theirs) = (&value.text, at(&ours), at(theirs));
-                        examples.push(format!(
-                            "program {number}, thread {thread}: {text}: {ours:#x}, not {theirs:#x};{operands}"
-                        ));
-                    }
+                    let (text, ours, theirs) = (&value.text, at(&ours), at(theirs));
+                    let example = format!("{text}: {ours:#x}, not {theirs:#x};{operands}");
+                    found.entry(name).or_default().entry(number).or_insert(example);
                 }
             }
         }
@@ -163,9 +179,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::args().nth(1).expect("the folder to write them to");
     let folder = Path::new(&folder);
     if env::args().nth(2).is_some() {
-        for (name, (count, examples)) in differences(&fs::read(folder.join("outputs"))?)? {
-            println!("{count} of {name}");
-            examples.iter().for_each(|example| println!("    {example}"));
+        for (name, examples) in differences(&fs::read(folder.join("outputs"))?)? {
+            println!("{name}: in {} programs", examples.len());
+            for (number, example) in examples {
+                println!("    program {number}: {example}");
+            }
         }
         return Ok(());
     }
