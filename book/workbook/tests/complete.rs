@@ -466,11 +466,7 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
 
 /// Kernels that are not counted, by their files, and why.
 const UNCOUNTED: [(&str, &[&str], &str); 8] = [
-    (
-        "transpose-bulk",
-        &["bulk", "bulk_load", "bulk_store"],
-        "the emulator runs no bulk copies",
-    ),
+    ("transpose-bulk", &["bulk", "bulk_load", "bulk_store"], "the emulator runs no bulk copies"),
     ("launch-overhead-dependent", &["dependent"], "the emulator has no griddepcontrol"),
     (
         "matrix-product-hopper",
