@@ -42,7 +42,7 @@ fn commands() -> Vec<String> {
 /// A page, what becomes of it, and the newest run of its record: most tests look at them.
 const PAGE: &str = "book/src/access-patterns/coalescing.md";
 const HTML: &str = "access-patterns/coalescing.html";
-const RECORD: &str = "results/h200/host-r/coalescing.json";
+const RECORD: &str = "results/h200/host-u/coalescing.json";
 
 /// Every file below `folder` with its content, to tell whether anything was changed. Programs that
 /// write records take turns at an empty file.

