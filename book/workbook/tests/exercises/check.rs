@@ -341,7 +341,7 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         (format!("{scale} {LAUNCH} --set n"), "a name and a number"),
         (format!("{scale} {LAUNCH} --set n=2^90"), "no count"),
         (format!("{scale} {LAUNCH} --set n=-5"), "--set n=-5: -5 is no count"),
-        (format!("{scale} {LAUNCH} --set m=5"), "error: what is `n`? Give it a number"),
+        (format!("{scale} {LAUNCH} --set m=5"), "error: buffer in: what is `n`? Give it a number"),
         (format!("{scale} {LAUNCH} --set n=2^28"), "more than 512 MiB with n = 268435456"),
         (
             format!("{scale} --grid n/256 --block 256 {ARGUMENTS} --set n=9"),

@@ -268,6 +268,8 @@ fn run(program: &Program, attempt: Attempt, file: &Path) -> Result<Report> {
         .arg(file)
         .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
         .env("WORKBOOK_EMULATED_MEMORY", memory_mib.to_string())
+        // What to put right is told without it, and where memory is short it takes for ever.
+        .env("RUST_BACKTRACE", "0")
         .env_remove("WORKBOOK_EMULATED_GPU")
         .env_remove("WORKBOOK_EMULATED_SCHEDULE")
         .env_remove("CUDA_VISIBLE_DEVICES");
