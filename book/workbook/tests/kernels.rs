@@ -131,7 +131,7 @@ fn pages_say_why_kernels_that_only_a_gpu_can_run_have_no_editor() {
             let lacking = module.kernels().iter().find_map(|kernel| kernel.unsupported.clone());
             let blocks = blocks.into_iter().flatten().map(|(_, block)| block);
             let of_file = blocks.filter(|block| block["source"].as_str().unwrap().contains(&file));
-            let said = of_file.filter_map(|block| block.get("elsewhere")?["lacks"].as_str());
+            let said = of_file.filter_map(|block| block.get("elsewhere")?.get("lacks")?.as_str());
             match (lacking.map(|why| why.to_string()), &said.collect::<Vec<_>>()[..]) {
                 (None, []) => {}
                 (Some(why), [said]) if why.contains(said) => {}
