@@ -293,8 +293,10 @@ impl Lab {
         let times = lasting::Times::of(self.quick());
         let mut clock = || lasting::clock_khz(stream, clock);
         let sampling = self.sampling;
-        let found = lasting::by_bursts_and_lasting(stream, sampling, times, enqueue, &mut clock)?;
-        Ok(found.map(|(samples, khz)| (self.observed(samples), khz)))
+        let [burst, (samples, khz)] =
+            lasting::by_bursts_and_lasting(stream, sampling, times, enqueue, &mut clock)?;
+        // What holds the clocks back afterwards is of the two seconds, not of the bursts.
+        Ok([burst, (self.observed(samples), khz)])
     }
 
     /// Times `work` by the host's clock. It must return when its work is done, on the
