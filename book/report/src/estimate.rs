@@ -100,10 +100,7 @@ impl Estimate {
 
     /// Half the interval's width, as a share of the value.
     pub fn relative_half_width(&self) -> f64 {
-        match self.low == self.high {
-            true => 0.0,
-            false => ((self.high - self.low) / 2.0 / self.value).abs(),
-        }
+        if self.low == self.high { 0.0 } else { ((self.high - self.low) / 2.0 / self.value).abs() }
     }
 
     /// Whether it is of one run, whose next may differ: what was counted has no interval.

@@ -234,10 +234,7 @@ impl Shown {
 /// How many words stand beside the tags of a line; a cell of a table that begins with a number
 /// has none.
 fn words(line: &str) -> usize {
-    let cells = match line.starts_with('|') {
-        true => line.split("|"),
-        false => line.split("<td"),
-    };
+    let cells = if line.starts_with('|') { line.split("|") } else { line.split("<td") };
     let mut count = 0;
     for (i, cell) in cells.enumerate() {
         // What is left of the tag that the line was split at is a tag, too.

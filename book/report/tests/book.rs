@@ -1712,10 +1712,7 @@ fn a_verdict_follows_from_the_numbers() {
     "#;
     for [quantity, unit, claimed, class] in &table(cases) {
         let fixture = Fixture::new();
-        let tolerance = match claimed.starts_with("more_than") {
-            true => "",
-            false => "tolerance = 0.2\n",
-        };
+        let tolerance = if claimed.starts_with("more_than") { "" } else { "tolerance = 0.2\n" };
         let test = format!("quantity = \"{quantity}\"\nunit = \"{unit}\"\n{claimed}\n{tolerance}");
         fixture.write("book/claims.toml", &changed(CLAIMS, TEST, &test));
         let page = expanded(&fixture, "copy");

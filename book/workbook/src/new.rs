@@ -161,10 +161,7 @@ fn make(path: &Path, text: &str, made: &mut Vec<PathBuf>) -> Result<()> {
 fn unmake(made: &[PathBuf]) {
     for path in made.iter().rev() {
         // What cannot be removed now was made by somebody else since.
-        let _ = match path.is_dir() {
-            true => std::fs::remove_dir(path),
-            false => std::fs::remove_file(path),
-        };
+        let _ = if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
     }
 }
 

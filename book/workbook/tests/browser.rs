@@ -233,9 +233,10 @@ fn a_charts_values_show_where_it_is_pointed_at_or_tapped() {
         page.evaluate(CHART);
         let shown = if view.phone { ".narrow" } else { ".wide" };
         let target = format!("#chart {shown} .hover > g > circle");
-        match view.phone {
-            true => page.tap(&target),
-            false => page.point_at(&target),
+        if view.phone {
+            page.tap(&target)
+        } else {
+            page.point_at(&target)
         }
         page.wait_until(&format!("document.querySelector({target:?}).matches('.shown')"));
         let said = page.text(READOUT);

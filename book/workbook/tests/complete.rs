@@ -1153,10 +1153,7 @@ fn what_a_learner_reads_is_in_the_style_of_the_book() {
     for path in code {
         // A comment of Rust is for us, one of CUDA C for learners.
         let is_rust = path.contains("/explorer/");
-        let read = match path.ends_with("/check.toml") {
-            true => hints(&path),
-            false => text(&path),
-        };
+        let read = if path.ends_with("/check.toml") { hints(&path) } else { text(&path) };
         for (n, line) in read.lines().enumerate() {
             let said = line.split("//").next().filter(|_| is_rust).unwrap_or(line);
             report(&path, n + 1, faults_of_style(said));

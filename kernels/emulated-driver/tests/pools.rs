@@ -159,9 +159,6 @@ fn freeing_memory_of_a_pool_waits_for_nothing() {
         // SAFETY: it is freed once, and too early if the stream has work left.
         unsafe { result::free_sync(data.leak()) }.unwrap();
         let ended = stream.synchronize();
-        match waits {
-            true => ended.unwrap(),
-            false => assert_eq!(code(ended), CUDA_ERROR_ILLEGAL_ADDRESS),
-        }
+        if waits { ended.unwrap() } else { assert_eq!(code(ended), CUDA_ERROR_ILLEGAL_ADDRESS) }
     }
 }

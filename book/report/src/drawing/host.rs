@@ -48,10 +48,7 @@ pub(super) fn kinds(c: &mut Canvas) {
         }
         c.thing(far, far_pen, there);
         let path = [(middle.right, y), (far.left, y)];
-        match mover == UPLOAD {
-            true => c.arrow(&path, mover),
-            false => c.both_ways(&path, mover),
-        }
+        if mover == UPLOAD { c.arrow(&path, mover) } else { c.both_ways(&path, mover) }
     }
 }
 

@@ -49,10 +49,7 @@ pub(super) fn layouts(c: &mut Canvas) {
             let wanted = (0..ELEMENTS).any(|element| place(element, 0, tile) / SECTOR == sector);
             let (x, y) = corner(sector * SECTOR);
             let all = area(x, y, SECTOR as f64 * word, height).inside(0.5);
-            match wanted {
-                true => c.frame(all, MEMORY),
-                false => c.ghost(all, Pen::MUTED),
-            }
+            if wanted { c.frame(all, MEMORY) } else { c.ghost(all, Pen::MUTED) }
         }
     }
 }

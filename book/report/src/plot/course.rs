@@ -205,10 +205,7 @@ impl Plot<'_> {
             });
             chosen.extend(self.or_left_out(found)?.map(|m| (panel, m)));
         }
-        match chosen.is_empty() {
-            true => Err("there is nothing to draw".to_owned()),
-            false => Ok(chosen),
-        }
+        if chosen.is_empty() { Err("there is nothing to draw".to_owned()) } else { Ok(chosen) }
     }
 
     /// The wanted names that are there, or all that are.

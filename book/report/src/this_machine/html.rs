@@ -58,10 +58,7 @@ pub fn html(
 /// A list under its heading; nothing if it is empty.
 fn list(heading: &str, items: impl Iterator<Item = String>) -> String {
     let items: String = items.map(|item| format!("<li>{item}</li>\n")).collect();
-    match items.is_empty() {
-        true => String::new(),
-        false => format!("{heading}\n<ul>\n{items}</ul>\n"),
-    }
+    if items.is_empty() { String::new() } else { format!("{heading}\n<ul>\n{items}</ul>\n") }
 }
 
 fn verdicts_html(

@@ -67,10 +67,7 @@ fn show(file: &str, source: &str, finding: &Finding) {
     let before = kind.word().len() + 2;
     // A compiler's lines stay as they are, or its marks would be under something else.
     let text = visible_lines(text);
-    let text = match text.contains('\n') {
-        true => text,
-        false => layout::beside(&text, before),
-    };
+    let text = if text.contains('\n') { text } else { layout::beside(&text, before) };
     say!("{style}{}{style:#}  {text}", kind.word());
     if let Some(number) = line {
         let code = code(source, *number);

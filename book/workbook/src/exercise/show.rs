@@ -129,10 +129,7 @@ fn paragraphs(text: &str, before: usize) -> String {
     // A compiler's lines stay as they are, or its marks would be under something else.
     let is_mark = |c: char| " |~-_".contains(c);
     let is_source = text.lines().any(|line| line.trim_start_matches(is_mark).starts_with('^'));
-    let line = |line: &str| match is_source {
-        true => line.to_owned(),
-        false => layout::beside(line, before),
-    };
+    let line = |line: &str| if is_source { line.to_owned() } else { layout::beside(line, before) };
     text.lines().map(line).collect::<Vec<_>>().join(&format!("\n{:before$}", ""))
 }
 

@@ -137,10 +137,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
             page.evaluate(&format!(
                 "document.querySelector({selector:?}).scrollIntoView({{ block: 'center' }})"
             ));
-            match view.phone {
-                true => page.tap(selector),
-                false => page.click(selector),
-            }
+            if view.phone { page.tap(selector) } else { page.click(selector) }
         };
         let mut page = Page::new(browser, view);
         let script = axe::script();
@@ -221,9 +218,10 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
                 if let Values::Text { .. } = knob.values {
                     continue; // has buttons, which another test presses
                 }
-                match view.phone {
-                    true => page.tap(&selector),
-                    false => page.click(&selector),
+                if view.phone {
+                    page.tap(&selector)
+                } else {
+                    page.click(&selector)
                 }
                 if let Values::Choice(words) = knob.values {
                     let is_last = words.last().is_some_and(|(word, _)| word == first);

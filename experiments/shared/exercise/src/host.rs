@@ -252,10 +252,7 @@ fn conditions(host: &Host, attempt: &Attempt) -> String {
     if host.memory_mib.len() > 1 {
         conditions.push(format!("with {} MiB of memory", attempt.memory_mib));
     }
-    match conditions.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", conditions.join(", ")),
-    }
+    if conditions.is_empty() { String::new() } else { format!(" ({})", conditions.join(", ")) }
 }
 
 /// Runs the program, which reports to `file`.

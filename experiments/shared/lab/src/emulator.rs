@@ -33,10 +33,7 @@ pub fn why_not() -> String {
 /// Why nothing runs where no GPU can be measured for the reason `why`: where there is no driver,
 /// the emulated one would stand in.
 pub fn why_nothing_runs(why: &str) -> String {
-    match gpu::has_driver() {
-        true => why.to_owned(),
-        false => format!("{why}, and {}", why_not()),
-    }
+    if gpu::has_driver() { why.to_owned() } else { format!("{why}, and {}", why_not()) }
 }
 
 /// Whether there is an emulated driver that cannot be loaded.

@@ -15,10 +15,7 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// This program's file. On Linux it is the one that runs, even if a new build has its path.
 pub fn program() -> std::io::Result<PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Ok("/proc/self/exe".into()),
-        false => std::env::current_exe(),
-    }
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
 /// The other ranks, started by rank 0 on its own host; none if a launcher started them. They

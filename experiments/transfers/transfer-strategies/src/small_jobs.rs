@@ -83,10 +83,7 @@ fn on_the_host(input: &[f32], output: &mut [f32], rounds: usize, a: f32, b: f32)
     }
     // Every 64-bit Arm CPU has fused multiply-adds; other x86-64 CPUs have none.
     blocks::<32>(input, output, rounds, |x: f32| {
-        match cfg!(target_arch = "aarch64") {
-            true => x.mul_add(a, b),
-            false => x * a + b,
-        }
+        if cfg!(target_arch = "aarch64") { x.mul_add(a, b) } else { x * a + b }
     });
 }
 

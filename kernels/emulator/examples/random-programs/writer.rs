@@ -111,10 +111,7 @@ impl Writer {
     /// A value of this kind; now and then any that has as many bits.
     pub(crate) fn any(&mut self, kind: char) -> String {
         let strictly = !self.random.one_in(8);
-        let fits = |other: char| match strictly {
-            true => other == kind,
-            false => class(other) == class(kind),
-        };
+        let fits = |other: char| if strictly { other == kind } else { class(other) == class(kind) };
         let places = self.known.iter().enumerate().filter(|(_, (_, other))| fits(*other));
         let places = places.map(|(place, _)| place).collect::<Vec<_>>();
         // The later, the likelier.
