@@ -84,7 +84,6 @@ pub type Name = (&'static str, String);
 pub struct Placed<T> {
     /// Counted from 1.
     pub line: usize,
-    /// What stands there.
     pub what: T,
 }
 
@@ -105,7 +104,6 @@ pub struct Definitions {
     pub blocks: BTreeMap<Name, Placed<Block>>,
 }
 
-/// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -189,7 +187,6 @@ impl Definitions {
         KINDS.into_iter().find(|kind| *kind == word)
     }
 
-    /// The block of this name.
     pub fn find(&self, name: &Name) -> Result<&Placed<Block>, String> {
         self.blocks.get(name).ok_or_else(|| {
             let same = self.blocks.keys().filter(|(kind, _)| *kind == name.0);

@@ -64,7 +64,6 @@ pub struct Options {
 pub struct Built {
     /// The folder of the finished book.
     pub html: PathBuf,
-    /// How many pages it has.
     pub pages: usize,
     /// Figures of reference machines that were stored because they were new or had changed.
     pub stored: Vec<PathBuf>,

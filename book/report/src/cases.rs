@@ -12,7 +12,6 @@ use crate::unit::Unit;
 /// What counts as a difference if nothing else is said: less is none.
 pub const THRESHOLD: f64 = 0.05;
 
-/// The cases of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {
     pub name: String,
@@ -34,7 +33,6 @@ pub struct Case {
     pub short: String,
     /// Its rate of arithmetic, its bandwidth if it does none, or else its time.
     pub values: (Estimate, Estimate),
-    /// What the values are of.
     #[serde(serialize_with = "symbol")]
     pub unit: Unit,
     /// The share of the machine's theoretical peak that each reaches, if there is one.

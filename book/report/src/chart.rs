@@ -69,7 +69,6 @@ pub enum Form {
 pub struct Lines {
     /// The axis that values are plotted over.
     pub x: Axis,
-    /// The axis that values are read from.
     pub y: Axis,
     /// Measured curves, each in a colour of its own.
     pub series: Vec<Series>,
@@ -97,7 +96,6 @@ pub struct Mark {
 
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// The axis that values are read from.
     pub value: Axis,
     /// The bars, from the top down.
     pub groups: Vec<Group>,
@@ -237,7 +235,6 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One point of a curve.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub x: f64,
@@ -258,7 +255,6 @@ pub struct Axis {
     pub label: String,
     /// How values are spaced. Linear axes that values are read from start at 0.
     pub scale: Scale,
-    /// The unit of the values.
     pub unit: Unit,
 }
 
@@ -298,7 +294,6 @@ pub struct Guide {
     pub beside: bool,
 }
 
-/// What a guide stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GuideKind {

@@ -31,7 +31,6 @@ pub struct Claims {
 pub struct Claim {
     /// Unique, such as `C11`.
     pub id: String,
-    /// Section of the book.
     pub section: String,
     /// Which source, which lines.
     pub source: String,
@@ -60,7 +59,6 @@ pub struct Claim {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// What is compared.
     pub what: String,
     /// How the statement is read here, if it can be read in several ways.
     pub reading: Option<String>,
@@ -97,13 +95,11 @@ pub struct Unmeasured {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recomputation {
-    /// What is computed.
     pub what: String,
     /// The arithmetic, in `unit`.
     pub expression: String,
     /// Unit of the result, printed as it stands.
     pub unit: String,
-    /// What the source prints.
     pub printed: Option<f64>,
 }
 
@@ -113,12 +109,10 @@ pub struct Recomputation {
 pub struct Erratum {
     /// Unique, such as `W15`.
     pub id: String,
-    /// Section of the book.
     pub section: String,
     /// Which source, which lines.
     pub source: String,
     pub says: String,
-    /// What is right.
     pub correct: String,
     /// A web address, or how it was checked.
     pub evidence: String,
@@ -302,7 +296,6 @@ impl Recomputation {
     }
 }
 
-/// Every claim with what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// The claims in their order.
@@ -311,12 +304,10 @@ pub struct Findings {
     pub errata: Vec<Erratum>,
 }
 
-/// A claim with what was found.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub claim: Claim,
     pub verdict: Both<Verdict>,
-    /// What each test compares.
     pub compared: Vec<Compared>,
     /// Each recomputation's result.
     pub recomputed: Vec<f64>,
@@ -351,7 +342,6 @@ impl Entry {
 }
 
 impl Findings {
-    /// Those whose verdicts are provisional.
     pub fn provisional(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.is_provisional())
     }

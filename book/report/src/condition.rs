@@ -23,7 +23,6 @@ pub struct Condition {
     comparisons: Vec<Comparison>,
 }
 
-/// The conditions of a page that have a name.
 #[derive(Debug, Default)]
 pub struct Conditions {
     named: BTreeMap<String, Condition>,
@@ -117,7 +116,6 @@ pub fn is_elsewhere(found: &Both<bool>) -> bool {
     matches!(found.here, Here::Measured(false) | Here::NotMeasured)
 }
 
-/// What stands after it.
 pub fn after(found: &Both<bool>) -> &'static str {
     if is_elsewhere(found) { "</span>" } else { "" }
 }

@@ -82,7 +82,6 @@ pub const WORDS: [&str; 20] = [
     "verdict",
 ];
 
-/// A directive in a text.
 #[derive(Debug)]
 pub struct Found<T> {
     pub range: Range<usize>,

@@ -119,7 +119,6 @@ const BY_CODE: [(&str, Draw); 33] = [
     ("waiting", streams::waiting),
 ];
 
-/// All drawings, by their names.
 pub static ALL: LazyLock<BTreeMap<String, Drawing>> = LazyLock::new(|| {
     let all = toml::from_str(include_str!("../../drawings.toml"));
     let mut all: BTreeMap<String, Drawing> = all.expect("a table of each drawing");

@@ -21,7 +21,6 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
-    /// How many runs it is of.
     pub runs: usize,
     /// The smallest and the largest value of a run.
     pub range: (f64, f64),

@@ -16,7 +16,6 @@ use crate::quantity::{Quantities, Quantity};
 use crate::records::Records;
 use crate::sources::Sources;
 
-/// The tasks of all exercises, by their names.
 #[derive(Debug, Default)]
 pub struct Tasks(BTreeMap<String, Task>);
 

@@ -57,11 +57,8 @@ const PENDING_BLOCK: &str = "<p class=\"draft\">Not recorded yet.</p>\n";
 
 /// Everything that a page is expanded with.
 pub struct Context<'a> {
-    /// The records of all machines.
     pub records: &'a Records,
-    /// Every claim with what was found.
     pub findings: &'a Findings,
-    /// Every page of the book.
     pub pages: &'a [Page],
     /// What there is to say of the reader's machine, if it measured anything.
     pub account: Option<&'a Account>,

@@ -70,7 +70,6 @@ impl Form {
 /// A picture for `figures/<machine>/<stem>.svg`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// The machine it is of.
     pub machine: String,
     /// The file's name without `.svg`.
     pub stem: String,
@@ -89,7 +88,6 @@ pub fn without_files(page: &str) -> String {
 }
 
 impl ChartBlock {
-    /// What it shows, as a table.
     pub fn table(&self, names: &Defaults) -> Table {
         let Common { title, filter, labels, .. } = &self.common;
         let of_block = Table {

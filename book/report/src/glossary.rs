@@ -9,7 +9,6 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use crate::directive;
 use crate::html::escape;
 
-/// The page with the glossary.
 pub const PAGE: &str = "glossary.md";
 /// Pages that leave words alone: the glossary, and what is for authors.
 const LEFT_ALONE: [&str; 2] = [PAGE, "contributing/"];

@@ -154,7 +154,6 @@ impl Goal {
         Ok(holds && ["%", "×"].contains(&&*self.unit))
     }
 
-    /// The page that explains it.
     fn explained<'p>(&self, pages: &'p [Page]) -> Result<&'p Page, String> {
         find(pages, &self.page)
             .ok_or_else(|| format!("there is no page `{}.md` in the book", self.page))

@@ -31,7 +31,6 @@ pub fn check(text: &str, folder: &Path) -> Vec<(usize, String, String)> {
 /// Where the files that pages include can be looked up.
 #[derive(Clone, Debug)]
 pub struct Repository<'a> {
-    /// Its folder.
     pub root: &'a Path,
     /// Its address, if the book knows one.
     pub url: Option<&'a str>,

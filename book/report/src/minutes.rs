@@ -19,7 +19,6 @@ const SECONDS_A_FIGURE: usize = 60;
 /// What a number on a page says of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    /// The minutes that it takes to read them.
     Minutes,
     /// The minutes that their exercises take.
     Practice,
@@ -62,7 +61,6 @@ impl Time {
     }
 }
 
-/// The mark for a time of the pages of these names.
 pub fn mark(time: Time, names: &[String], pages: &[Page]) -> Result<String, String> {
     let stems: Vec<_> = route(names, pages)?.iter().map(|page| page.stem.as_str()).collect();
     Ok(time.mark(&stems))
@@ -254,7 +252,6 @@ fn words(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// A page of this part.
     fn page(stem: &str, part: Option<&str>) -> Page {
         Page {
             stem: stem.to_owned(),

@@ -71,7 +71,6 @@ impl Output {
         Ok(Output { own, folder, place })
     }
 
-    /// Where to build it.
     pub fn building(&self) -> PathBuf {
         self.folder.path().join("book")
     }

@@ -10,19 +10,15 @@ use crate::html::escape;
 use crate::quantity::Quantities;
 use blocks::{Goals, Prediction};
 
-/// One page of the book.
 #[derive(Debug, Default)]
 pub struct Page {
     /// Its path in `src/` without `.md`.
     pub stem: String,
     /// Its title in the table of contents.
     pub title: String,
-    /// The part of the book that it is in, if it is in one.
     pub part: Option<String>,
     pub quantities: Quantities,
-    /// Its conditions that have a name.
     pub conditions: Conditions,
-    /// Its charts.
     pub charts: BTreeMap<String, ChartBlock>,
     /// The claims whose verdict it shows.
     pub verdicts: BTreeSet<String>,
@@ -30,7 +26,6 @@ pub struct Page {
     pub sections: BTreeSet<String>,
     /// What it holds against what it is to be.
     pub goals: Vec<Goals>,
-    /// The checked exercises on it, by their names.
     pub exercises: Vec<String>,
     /// What it asks its reader.
     pub predictions: Vec<Prediction>,
@@ -51,7 +46,6 @@ impl Page {
             .ok_or_else(|| "name the `experiment` in the file beside the page".to_owned())
     }
 
-    /// Its chart of this name.
     pub fn chart(&self, id: &str) -> Result<&ChartBlock, String> {
         self.charts.get(id).ok_or_else(|| format!("this page has no chart `{id}`"))
     }

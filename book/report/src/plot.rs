@@ -54,10 +54,8 @@ pub struct Values {
     pub scale: Scale,
 }
 
-/// What is drawn of one measurement.
 struct Drawn {
     estimate: Estimate,
-    /// The same in words.
     words: String,
     /// As [`Metric::work`].
     work: Option<Work>,

@@ -27,7 +27,6 @@ pub fn file(pages: &[Page], texts: &[Text], names: &Defaults) -> Result<String, 
     Ok(format!("{{\n{}\n}}\n", of_each.join(",\n")))
 }
 
-/// What a page shows of its experiment.
 fn of(page: &Page, text: &Text, experiment: &str, names: &Defaults) -> Result<Excerpt, String> {
     let name = page.stem.rsplit('/').next().unwrap_or_default().to_owned();
     let mut excerpt = Excerpt { name, ..Excerpt::default() };

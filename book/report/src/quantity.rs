@@ -19,7 +19,6 @@ use crate::records::{self, Machine, Records};
 use crate::unit::Unit;
 use crate::{directive, html, names};
 
-/// The quantities of one page.
 #[derive(Clone, Debug, Default)]
 pub struct Quantities {
     /// The page's experiment, if it names one.
@@ -310,7 +309,6 @@ impl Quantities {
         Ok((runs, machine.map(records::from).unwrap_or_default()))
     }
 
-    /// The names of all numbers.
     pub fn numbers(&self) -> impl Iterator<Item = &str> {
         let numbers = self.entries.iter().filter(|(_, entry)| entry.number().is_some());
         numbers.map(|(name, _)| name.as_str())

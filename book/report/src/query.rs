@@ -42,7 +42,6 @@ enum Wanted {
     Extreme(Metric, Pick),
     /// A number of the fitted line.
     Fit(&'static OfAFit),
-    /// A fact about the machine.
     Machine(&'static Fact),
     /// What a formula gives, on any machine.
     Anywhere(f64, Unit),
@@ -169,7 +168,6 @@ impl Query {
         }
     }
 
-    /// The experiment that it asks for.
     pub fn experiment(&self) -> &str {
         &self.experiment
     }

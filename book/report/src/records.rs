@@ -105,7 +105,6 @@ impl Deref for Recorded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
     pub experiment: String,
-    /// How many cases were measured.
     pub measured: usize,
     /// Those that nothing selects, as a page would.
     pub cases: Vec<String>,
@@ -297,7 +296,6 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads every record of all these machines.
     pub fn load(results: &Results, references: &[String], here: Option<&str>) -> Result<Records> {
         let load = |(place, name): (usize, &String)| {
             whole(Machine::load(results, name, Some(place), None)?)
@@ -352,7 +350,6 @@ impl Records {
         }
     }
 
-    /// The reference machines in their order.
     pub fn references(&self) -> Vec<&Machine> {
         self.references.iter().collect()
     }
@@ -486,7 +483,6 @@ impl Records {
         self.references.get(place).or(self.here.as_ref())
     }
 
-    /// The label of the machines at these places.
     pub fn label(&self, places: &BTreeSet<usize>) -> String {
         let labels = places.iter().filter_map(|&place| Some(self.at(place)?.label.as_str()));
         let labels: Vec<&str> = labels.collect();

@@ -16,7 +16,6 @@ use crate::quantity::Quantity;
 use crate::records::Records;
 use crate::unit::Unit;
 
-/// The page on which the scorecard stands.
 const PAGE: &str = "scorecard.html";
 
 /// A claim's verdict in a sentence. `root` leads from the page to the book's root.
@@ -140,7 +139,6 @@ fn counts<'l>(entries: impl Iterator<Item = &'l Entry>) -> BTreeMap<Verdict, usi
     counts
 }
 
-/// The claims of one section.
 pub fn section(
     section: &str,
     findings: &Findings,

@@ -12,7 +12,6 @@ pub trait Choose {
     /// The chosen measurements, in the record's order; at least one.
     fn all<'r>(&self, record: &'r Recorded) -> Result<Vec<&'r Measurement>, String>;
 
-    /// The only chosen measurement.
     fn one<'r>(&self, record: &'r Recorded) -> Result<&'r Measurement, String> {
         only(&self.all(record)?)
     }

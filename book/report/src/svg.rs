@@ -38,7 +38,6 @@ impl Area {
         Area { left, top, right: right - margin, bottom: bottom - margin }
     }
 
-    /// The place in its middle.
     pub(crate) fn middle(&self) -> Place {
         ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
     }
@@ -337,11 +336,9 @@ impl Anchor {
     }
 }
 
-/// How a text is written.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Face {
     Plain,
-    /// A heading.
     Bold,
     /// On a fill, which the halo of other texts would stain.
     Bare,

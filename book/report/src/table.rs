@@ -59,17 +59,14 @@ const MACHINE: &str = "machine";
 /// The body of a table before it is HTML.
 #[derive(Clone)]
 struct Grid {
-    /// Heads of all columns.
     head: Vec<String>,
     rows: Vec<Row>,
 }
 
-/// A row of a table.
 #[derive(Clone)]
 pub(crate) struct Row {
     /// The values that make it.
     pub(crate) keys: Vec<Parameter>,
-    /// What they are called.
     pub(crate) labels: Vec<String>,
     pub(crate) cells: Vec<Cell>,
 }
@@ -87,7 +84,6 @@ pub(crate) struct Cell {
     /// How well its number is known, if that is to be said.
     precision: Option<Precision>,
     attributes: String,
-    /// What was timed.
     timed: Option<f64>,
     /// As [`Metric::work`].
     work: Option<Work>,
@@ -188,7 +184,6 @@ impl Block {
         }
     }
 
-    /// The reference machines that it names.
     pub fn machines(&self) -> impl Iterator<Item = &String> {
         self.machines.iter().chain(&self.machine)
     }

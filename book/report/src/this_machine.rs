@@ -51,7 +51,6 @@ pub struct Account {
     pub verdicts: Vec<OtherVerdict>,
     /// The cases that differ from the references'.
     pub differences: Differences,
-    /// The goals that it has a number for.
     pub goals: Vec<GoalHere>,
     /// How many goals are about it.
     pub all_goals: usize,

@@ -47,7 +47,6 @@ fn without_pictures(text: &str) -> String {
     out + rest
 }
 
-/// Each part stands on the page.
 #[track_caller]
 fn check_parts(page: &str, parts: &[&str]) {
     for part in parts {
@@ -1300,7 +1299,6 @@ fn check_problem(fixture: &Fixture, of: &str, expected: &str) {
     assert_eq!(said, Some(expected), "{problem}");
 }
 
-/// A page with one quantity.
 #[track_caller]
 fn check_quantity(is: &str, expected: &str) {
     let text = page(&format!("[quantities]\nvalue = \"{is}\""), "");

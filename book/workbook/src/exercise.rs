@@ -205,7 +205,6 @@ fn where_shown(root: &Path, page: &str) -> String {
     }
 }
 
-/// The exercise of this name, or of this number in the list.
 fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
     let number = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     if let Some(found) = number.and_then(|place| all.get(place)) {
@@ -229,7 +228,6 @@ fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
     misused!("there is no exercise `{name}`{end} All: cargo workbook exercise list")
 }
 
-/// One learner at one exercise.
 struct Learner<'e> {
     root: &'e Path,
     all: &'e [Exercise],

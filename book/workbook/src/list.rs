@@ -17,7 +17,6 @@ pub(crate) struct Arguments {
     names: bool,
 }
 
-/// Lists them.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     if arguments.names {
         for lesson in lessons::all(root)? {

@@ -82,7 +82,6 @@ fn references() -> Vec<String> {
     Results::new(root().join("results")).references().unwrap()
 }
 
-/// Where a record lies, and the record.
 type Stored = (String, Record);
 
 /// The records called `name` of all runs of the reference machines, in the book's order, and of
@@ -1261,7 +1260,6 @@ fn words(line: &str) -> String {
     out
 }
 
-/// The second sentence of a line, if one begins there.
 fn second_sentence(line: &str) -> Option<&str> {
     let marker = line.find(". ").filter(|at| line[..*at].parse::<u32>().is_ok());
     let from = marker.map_or(0, |at| at + 2); // of a numbered list

@@ -28,7 +28,6 @@ const NEWEST_PTX: (u32, u32) = (8, 4);
 /// H100.
 const CAPABILITIES: &str = "7.5,8.0,9.0";
 
-/// Name and source of every kernel.
 fn kernels() -> Vec<(String, String)> {
     let folder = root().join("kernels");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

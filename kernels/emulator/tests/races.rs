@@ -19,7 +19,6 @@ fn outcome_of(kernel: &str, threads: u32, kind: FaultKind) -> Result<(), String>
     })
 }
 
-/// The same with a race.
 fn outcome(kernel: &str, threads: u32) -> Result<(), String> {
     outcome_of(kernel, threads, FaultKind::Race)
 }

@@ -28,7 +28,6 @@ const ABOVE: Pen = Pen::series(1);
 
 struct Layout<'a> {
     map: &'a Heatmap,
-    /// The ratios that there are.
     values: Vec<f64>,
     /// How they are printed.
     printed: Span,

@@ -40,7 +40,6 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// The axis that values are read from.
     pub(super) fn of_values(axis: &Axis, values: &[f64]) -> Span {
         let mut span = Span::new(axis, values);
         match axis.scale {

@@ -157,7 +157,6 @@ fn track<'a>(lane: &'a Lane, time: &Span, top: f64, beside: bool) -> Track<'a> {
     Track { label: &lane.label, top, bottom, bars }
 }
 
-/// The ticks of the time axis.
 fn ticks(time: &Span) -> Vec<(f64, String)> {
     time.ticks(|label| text::width(label) + 14.0)
 }

@@ -4,7 +4,6 @@ use super::canvas::{Anchor, Canvas, MEMORY, Pen, area};
 
 const ELEMENTS: usize = 8;
 const FIELDS: [&str; 4] = ["x", "y", "z", "q"];
-/// Words of a sector.
 const SECTOR: usize = 8;
 
 /// Where a field of an element is, in words, if the fields of so many elements lie

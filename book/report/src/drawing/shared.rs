@@ -2,7 +2,6 @@
 
 use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, UPLOAD, area};
 
-/// The column that is read.
 const COLUMN: usize = 6;
 
 /// In which bank the column's element in this row is.

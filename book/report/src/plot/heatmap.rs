@@ -30,7 +30,6 @@ pub struct Block {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Side {
-    /// A parameter.
     of: String,
     #[serde(default)]
     label: String,

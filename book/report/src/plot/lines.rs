@@ -29,7 +29,6 @@ pub struct Block {
     /// Straight lines to compare with.
     #[serde(default, rename = "references")]
     guides: Vec<GuideLine>,
-    /// Curves that a model gives.
     #[serde(default)]
     models: Vec<Model>,
     /// Places on the x axis that matter.

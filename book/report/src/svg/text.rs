@@ -5,7 +5,6 @@
 
 /// Font size of everything in a chart.
 pub(crate) const SIZE: f64 = 13.0;
-/// Height of one line of text.
 pub(crate) const LINE: f64 = 16.0;
 
 /// Estimated width in pixels.

@@ -41,7 +41,6 @@ pub struct Difference {
     pub experiment: String,
     /// The file, in the finished book, of the page that shows it.
     pub page: Option<String>,
-    /// The case and its parameters.
     pub case: String,
     pub label: String,
     pub reference: String,
@@ -51,7 +50,6 @@ pub struct Difference {
 }
 
 impl Differences {
-    /// Those of a machine.
     pub fn of(own: &Machine, references: &[&Machine], pages: &[Page]) -> Differences {
         let (mut differing, mut kinds) = (Vec::<(String, usize)>::new(), Vec::<Kind>::new());
         let mut cases: Vec<(&str, &str, Case)> = vec![];

@@ -141,7 +141,6 @@ impl Gathered {
         self.cudas.len() > 1
     }
 
-    /// All of it.
     pub(super) fn whole(&self) -> Unit {
         let headers = self.own.clone().into_iter().chain(self.cudas.clone()).collect();
         let first = Some(LEFT_OUT.0.to_owned());

@@ -5,7 +5,6 @@ use record::names::did_you_mean;
 use referee::plan::is_name;
 use referee::subject::Subject;
 
-/// What uses it.
 const USE: &str = "workbook_instance";
 
 /// Whether this is how a template and its arguments are written.
@@ -58,7 +57,6 @@ pub(super) fn name(ptx: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// A kernel that is a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Template<'s> {
     pub(super) name: &'s str,
@@ -82,7 +80,6 @@ impl Template<'_> {
     }
 }
 
-/// The templates of kernels in a source.
 pub(super) fn templates(source: &str) -> Vec<Template<'_>> {
     let after = source.split("template").skip(1).filter_map(|rest| {
         let (head, rest) = rest.split_once("__global__")?;

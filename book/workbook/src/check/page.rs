@@ -55,7 +55,6 @@ pub(super) fn may_write(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the report.
 pub(super) fn write(path: &Path, trials: &[Trial]) -> Result<()> {
     let names: Vec<_> = trials.iter().map(|trial| xml(&trial.subject.name)).collect();
     let mut html = format!(

@@ -86,7 +86,6 @@ pub(super) fn code(source: &str, number: u32) -> &str {
     source.lines().nth((number as usize).saturating_sub(1)).unwrap_or_default().trim()
 }
 
-/// Counts of each line.
 pub(super) fn lines(trial: &Trial) {
     let Some(lines) = trial.lines() else { return };
     let columns = table::columns(&[lines]);

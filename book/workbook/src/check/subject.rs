@@ -114,7 +114,6 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
     Ok(Ok((lines::of_file(&file, &ptx), compiler)))
 }
 
-/// The names of kernels in PTX.
 fn entries(ptx: &str) -> impl Iterator<Item = &str> {
     let after = ptx.split(".entry ").skip(1);
     after.map(|rest| rest.split(['(', '\n', ' ']).next().unwrap_or_default())

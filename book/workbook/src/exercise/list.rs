@@ -29,7 +29,6 @@ pub(super) fn parts(all: &[Exercise], progress: &Progress) {
     }
 }
 
-/// How many of these exercises are solved.
 fn bar(exercises: &[Exercise], progress: &Progress) -> String {
     let passed = exercises.iter().filter(|e| progress.of(&e.name).passed).count();
     let full = passed * BAR / exercises.len();
@@ -79,7 +78,6 @@ fn needs(check: &Check) -> String {
     if needs.is_empty() { String::new() } else { format!(" (needs {})", needs.join(", ")) }
 }
 
-/// The same for programs.
 pub(super) fn json(all: &[Exercise], progress: &Progress) -> Result<String> {
     let rows = all.iter().map(|exercise| {
         let done = progress.of(&exercise.name);

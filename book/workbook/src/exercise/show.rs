@@ -22,7 +22,6 @@ const MOST_LINES: usize = 60;
 /// Room for a row's state, with the spaces after it.
 const STATE: usize = 4;
 
-/// The task.
 pub(super) fn task(exercise: &Exercise) {
     let bold = Style::new().bold();
     say!("{bold}{}{bold:#}\n", exercise.title);

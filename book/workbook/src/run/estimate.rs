@@ -114,7 +114,6 @@ fn cpu_seconds() -> Result<[f64; 2]> {
     Ok([(user + system) / TICKS, (users + systems) / TICKS])
 }
 
-/// Writes the table.
 pub(super) fn store<'n>(root: &Path, weights: impl Iterator<Item = (&'n str, f64)>) -> Result<()> {
     let lines: String = weights.map(|(name, weight)| format!("{name} = {weight:.1}\n")).collect();
     std::fs::write(root.join(TABLE), lines).context(TABLE)

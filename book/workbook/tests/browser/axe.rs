@@ -22,7 +22,6 @@ const FINDINGS: &str = "axe.run(
 /// Which of axe-core's rules a page has to keep. Those on colours take most of its time.
 pub(crate) enum Rules {
     All,
-    /// All but that on the contrast of text.
     AllButContrast,
     /// That on what scrolls, which is more in a small window.
     OfScrolling,

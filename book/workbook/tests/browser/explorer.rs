@@ -35,7 +35,6 @@ fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
     page
 }
 
-/// Goes on to the page of an explorer.
 fn go_to(page: &mut Page, explorer: &Explorer) {
     let figure = format!("data-explorer=\"{}\"", explorer.name);
     page.open(&book::chapters_with(&figure)[0]);

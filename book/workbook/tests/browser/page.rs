@@ -245,7 +245,6 @@ impl Page {
         }
     }
 
-    /// The string that a JavaScript expression gives.
     pub(crate) fn text(&self, expression: &str) -> String {
         let value = self.evaluate(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression} is no string: {value}")).to_owned()
@@ -262,7 +261,6 @@ impl Page {
         self.press_with(key, 0);
     }
 
-    /// The same with the Control key held.
     pub(crate) fn press_with_control(&self, key: Key) {
         self.press_with(key, 2);
     }
@@ -301,7 +299,6 @@ impl Page {
         }
     }
 
-    /// Taps on the same with a finger.
     pub(crate) fn tap(&self, selector: &str) {
         let [x, y] = self.middle(selector);
         for (kind, points) in [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))]
@@ -353,7 +350,6 @@ impl Page {
         serde_json::from_value(place).expect("two numbers")
     }
 
-    /// Types text where the focus is.
     pub(crate) fn type_text(&self, text: &str) {
         for character in text.chars() {
             self.call(

@@ -34,7 +34,6 @@ const TERMINAL: &str = "<!DOCTYPE html><meta charset=\"utf-8\"><style>
     .prompt { color: #6cb6ff; font-weight: bold; }
 </style><pre>";
 
-/// Output of a program as HTML.
 fn html(output: &str) -> String {
     let output = output.replace('&', "&amp;").replace('<', "&lt;");
     let mut parts = output.split("\u{1b}[");

@@ -184,7 +184,6 @@ impl Checkout {
         command
     }
 
-    /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &str) -> Ended {
         Ended::of(&mut self.command(arguments))
     }

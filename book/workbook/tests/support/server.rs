@@ -61,17 +61,14 @@ impl<C: Borrow<Checkout>> Server<C> {
         server
     }
 
-    /// What it serves.
     pub(crate) fn checkout(&self) -> &Checkout {
         self.checkout.borrow()
     }
 
-    /// Where it listens.
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// What it said so far.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(self.checkout().path(LOG)).expect("the log is there")
     }

@@ -87,7 +87,6 @@ fn scripts() -> PathBuf {
     }
 }
 
-/// The running script.
 struct Script {
     child: Child,
     asks: BufReader<ChildStdout>,
@@ -129,7 +128,6 @@ impl Script {
         }
     }
 
-    /// The seconds that so many operations take.
     fn seconds(&mut self, operations: u32) -> Result<f64> {
         self.answer(&operations)?;
         match self.ask()? {

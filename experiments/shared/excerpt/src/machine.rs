@@ -8,7 +8,6 @@ use crate::unit::Unit;
 /// A fact: its name, its unit, and how it is found in a record.
 pub type Fact = (&'static str, Unit, fn(&Record) -> Option<f64>);
 
-/// All facts.
 pub static FACTS: [Fact; 10] = [
     ("memory_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(DeviceMemory)),
     ("link_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(HostLink)),

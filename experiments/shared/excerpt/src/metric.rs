@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Unit;
 
-/// A number of one measurement.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Metric {
@@ -101,7 +100,6 @@ impl Metric {
         }
     }
 
-    /// The unit it is kept in.
     pub fn unit(&self) -> Unit {
         match self {
             Metric::Time => Unit::Time,

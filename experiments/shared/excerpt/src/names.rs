@@ -21,7 +21,6 @@ pub struct Names<'a> {
 pub struct Group<'r> {
     /// The value; none if all measurements are one group.
     pub value: Option<Parameter>,
-    /// What it is called.
     pub label: String,
     pub measurements: Vec<&'r Measurement>,
 }

@@ -63,7 +63,6 @@ pub struct Table {
     pub order: Vec<Parameter>,
 }
 
-/// A parameter, and what it is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Key {
     pub of: String,
@@ -99,7 +98,6 @@ pub struct Panel {
     pub filter: Filter,
 }
 
-/// A number, and what it is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     pub of: Metric,
@@ -112,7 +110,6 @@ pub struct Question {
     pub question: String,
     /// The quantity that answers it.
     pub answer: String,
-    /// The unit that it is kept in.
     pub unit: String,
     /// The unit that the reader was asked for.
     pub typed: String,
@@ -207,7 +204,6 @@ impl Query {
 }
 
 impl Page {
-    /// The value of an expression in a run.
     pub fn value(&self, expression: &str, record: &Record) -> Result<f64, String> {
         Expression::parse(expression)?.value(|operand| self.operand(operand, record))
     }
@@ -264,7 +260,6 @@ impl Question {
 /// A case as a table shows it.
 #[derive(Clone, Debug)]
 pub struct Case<'r> {
-    /// What makes its row.
     pub row: Vec<Label>,
     /// What makes its column, if several stand in a row.
     pub column: Option<Label>,

@@ -100,7 +100,6 @@ impl Filter {
         Ok(())
     }
 
-    /// The only chosen measurement.
     pub fn choose_one<'r>(&self, record: &'r Record) -> Result<&'r Measurement, String> {
         only(&self.choose(record)?)
     }

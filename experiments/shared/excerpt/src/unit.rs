@@ -3,7 +3,6 @@
 
 use record::units;
 
-/// The unit of a quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.

@@ -26,7 +26,6 @@ pub struct Exercise {
     pub check: Check,
 }
 
-/// What the learner writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Kernel,
@@ -178,7 +177,6 @@ fn places(root: &Path) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-/// Names of what is in a folder, sorted.
 fn files(folder: &Path) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(folder);
     let entries = entries.with_context(|| folder.display().to_string())?;

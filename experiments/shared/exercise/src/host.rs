@@ -289,7 +289,6 @@ fn conflict(ledgers: &[String]) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// A number of the ledger, or of the model, by its name.
 fn count(ledger: &Ledger, schedule: &Schedule, name: &str) -> Option<f64> {
     let totals = ledger::totals(ledger);
     if let Some(call) = name.strip_prefix("calls.") {

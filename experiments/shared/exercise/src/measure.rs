@@ -176,7 +176,6 @@ impl Memory {
         Ok(())
     }
 
-    /// Number of the buffer at an address.
     fn find(&self, address: u64) -> Result<usize> {
         let found = self.slices.iter().position(|(start, _)| *start == address);
         found.context("it was allocated here")

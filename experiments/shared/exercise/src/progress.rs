@@ -17,7 +17,6 @@ pub struct Progress {
     pub exercises: BTreeMap<String, Done>,
 }
 
-/// What was done of an exercise.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Done {

@@ -70,7 +70,6 @@ fn zig(root: &Path) -> Option<PathBuf> {
     zigs.into_iter().find(|zig| zig.is_file())
 }
 
-/// What clang makes of a source.
 fn ir(zig: &Path, folder: &Path, source: &str, compute: &str) -> String {
     std::fs::write(folder.join("prelude.h"), translator::PRELUDE).unwrap();
     std::fs::write(folder.join("k.cu"), source).unwrap();

@@ -32,7 +32,6 @@ pub enum Choice {
     Clang,
 }
 
-/// What a compiler is given.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Unit {
     pub source: String,
@@ -61,7 +60,6 @@ pub fn choose(choice: Option<Choice>) {
     }
 }
 
-/// A compiler that is here.
 #[derive(Clone, Debug)]
 pub enum Compiler {
     /// With its release.
@@ -69,7 +67,6 @@ pub enum Compiler {
     Clang(Clang),
 }
 
-/// A clang that makes PTX.
 #[derive(Clone, Debug)]
 pub struct Clang {
     /// The program, with what comes before clang's own options: `zig clang`.

@@ -15,7 +15,6 @@ use cudarc::driver::sys;
 
 use crate::{gpu, loader, workspace};
 
-/// The option that asks for it.
 pub const OPTION: &str = "--emulate";
 
 /// The newest compute capability whose instructions it has, whatever limits it is given.
@@ -175,7 +174,6 @@ pub type Counts = BTreeMap<String, u64>;
 pub struct Counted {
     /// Counts of all kernels together; empty if none ran.
     pub total: Counts,
-    /// Names of the kernels that ran.
     pub kernels: BTreeSet<String>,
     /// Counts by the lines of the source, if the kernels were compiled with line numbers.
     pub lines: Vec<LineCounts>,

@@ -9,7 +9,6 @@ use anyhow::{Result, bail};
 #[derive(Debug)]
 pub struct Variable {
     pub name: &'static str,
-    /// What it may be, in words.
     pub may_be: &'static str,
     is_right: fn(&OsStr) -> bool,
 }

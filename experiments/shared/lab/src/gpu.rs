@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, DriverError, sys};
 
-/// The GPUs that can be used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gpus {
     /// None can be used; the reason, as the rest of a sentence.
     None(String),
-    /// This many, at least one.
     Count(usize),
 }
 

@@ -199,7 +199,6 @@ macro_rules! kernels {
             )),
         };
 
-        /// The kernels, loaded.
         #[derive(Clone)]
         #[allow(dead_code)] // not every lesson looks its functions up in both ways
         pub(crate) struct Kernels {

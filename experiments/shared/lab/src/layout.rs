@@ -12,7 +12,6 @@ const WIDEST: usize = 100;
 const NARROWEST: usize = 40;
 /// Spaces between columns.
 const GAP: usize = 2;
-/// Lines of a heading at most.
 const HEADING_LINES: usize = 2;
 /// Room that most texts beside the figures need.
 const BESIDE: usize = 26;
@@ -147,7 +146,6 @@ impl Place {
     }
 }
 
-/// A column as it is printed.
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
     name: String,

@@ -10,7 +10,6 @@ use clap::ValueEnum;
 use crate::emulator::Counted;
 use crate::kernel::Kernel;
 
-/// The committed list.
 const LIST: &str = include_str!("../../../../kernels/ptx/machine-code.txt");
 
 /// Release of ptxas that the list is made with: the compiler in the driver of the reference
@@ -39,7 +38,6 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     pub kernel: String,
-    /// The line of its source.
     pub line: usize,
     /// What accesses, such as `shared_store`.
     pub access: String,

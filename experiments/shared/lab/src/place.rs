@@ -68,7 +68,6 @@ pub(crate) fn check(results: &Results, record: &Record, replace: bool) -> Result
 pub struct Plan<'a> {
     /// Its experiments.
     pub experiments: Vec<&'a str>,
-    /// The name that the machine is given.
     pub machine: Option<&'a str>,
     /// The GPU to measure.
     pub device: usize,

@@ -236,7 +236,6 @@ impl Lab {
         self.context.get_limit(limit).unwrap_or(0).max(32)
     }
 
-    /// How many multiprocessors the GPU has.
     pub fn multiprocessors(&self) -> usize {
         self.gpu().multiprocessors as usize
     }

@@ -215,7 +215,6 @@ fn figure(rank: u8, heading: &str, number: Option<String>) -> Cell {
     Cell { name, heading, text, room: 0, place: Place::Figure(rank), style: Style::new() }
 }
 
-/// The place of a measurement in its record.
 fn place(record: &Record, measurement: &Measurement) -> usize {
     let is_it = |m: &Measurement| std::ptr::eq(m, measurement);
     record.measurements.iter().position(is_it).expect("it is of this record")

@@ -47,7 +47,6 @@ pub(crate) struct Table {
     explained: BTreeSet<Place>,
 }
 
-/// A row that is kept.
 struct Kept {
     cells: Vec<Cell>,
     notes: Vec<String>,
@@ -107,7 +106,6 @@ impl Table {
         };
     }
 
-    /// A line of text, as it is.
     pub(crate) fn line(&self, text: &str) {
         self.write(&format!("{}{text}\n", self.erase()));
     }
@@ -376,7 +374,6 @@ impl Table {
         }
     }
 
-    /// A figure that is explained.
     fn figure(&mut self, what: Figure, text: String, style: Style) -> Cell {
         self.meanings.insert(what.rank, what.meaning);
         let place = Place::Figure(what.rank);

@@ -24,7 +24,6 @@ use crate::emulator::{Counted, Emulator};
 use crate::machine::Clocks;
 use crate::options::Options;
 
-/// The samples of one measurement.
 #[derive(Clone, Debug)]
 pub struct Samples {
     pub clock: Clock,
@@ -64,7 +63,6 @@ impl Samples {
     }
 }
 
-/// How many samples to take.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
     /// Untimed turns before the first sample, on the host's side. Never fewer.

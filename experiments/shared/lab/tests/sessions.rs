@@ -51,7 +51,6 @@ fn each<Row: Send>(rows: impl IntoIterator<Item = Row>, test: impl Fn(Row) + Sen
     });
 }
 
-/// The example, changed.
 fn example(change: impl FnOnce(&mut Record)) -> Record {
     let mut record = EXAMPLE.clone();
     change(&mut record);

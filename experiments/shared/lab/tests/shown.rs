@@ -22,7 +22,6 @@ fn page<'p>(pages: &'p Pages, experiment: &str, name: &str) -> &'p Page {
     pages[experiment].iter().find(|page| page.name == name).unwrap()
 }
 
-/// The text on one line.
 fn joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -102,7 +102,6 @@ impl Lesson {
         Ok(kernels)
     }
 
-    /// What it needs, in words.
     pub fn needs(&self) -> String {
         let s = if self.gpus == 1 { "" } else { "s" };
         format!("{} GPU{s}", self.gpus)

@@ -15,10 +15,8 @@ use test_driver::alone;
 /// The emulated driver's test kernel, `add(data, count, number)`.
 const PTX: &str = include_str!("../../../../kernels/emulated-driver/tests/common/add.ptx");
 
-/// How many GPUs there are.
 const TWO: [(&str, &str); 1] = [("WORKBOOK_EMULATED_GPUS", "2")];
 
-/// Contexts of both.
 fn two() -> [Arc<CudaContext>; 2] {
     [0, 1].map(|gpu| {
         let context = CudaContext::new(gpu).unwrap();

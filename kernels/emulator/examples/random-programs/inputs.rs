@@ -44,7 +44,6 @@ pub(crate) fn inputs() -> Vec<u8> {
     all
 }
 
-/// Where the inputs of a kind start.
 pub(crate) fn inputs_of(kind: char) -> u64 {
     let before = KINDS.iter().take_while(|other| **other != kind);
     before.map(|kind| bytes(*kind) * INPUTS * THREADS).sum()

@@ -63,7 +63,6 @@ pub(crate) fn files() -> impl Iterator<Item = u64> {
     (0..PROGRAMS).step_by(IN_A_FILE as usize)
 }
 
-/// A file of PTX, with the programs in it.
 pub(crate) fn file(first: u64) -> (String, Vec<(u64, Program)>) {
     let programs = first..PROGRAMS.min(first + IN_A_FILE);
     let programs = programs.map(|number| (number, program(number))).collect::<Vec<_>>();
@@ -97,7 +96,6 @@ pub(crate) fn stored(first: u64) -> Result<Stored, Box<dyn Error>> {
     programs.into_iter().map(stores).collect()
 }
 
-/// A value of a thread.
 fn number_at(bytes: &[u8], place: u64, size: u64, thread: u64) -> u64 {
     let mut number = [0; 8];
     let start = (place + thread * size) as usize;

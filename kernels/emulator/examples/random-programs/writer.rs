@@ -9,7 +9,6 @@ use super::{Program, THREADS, Value};
 /// Values that a program makes at least.
 const VALUES: usize = 63;
 
-/// The program that a number makes.
 pub(crate) fn program(number: u64) -> Program {
     let mut writer = Writer {
         random: Random(number.wrapping_mul(0x5851_f42d_4c95_7f2d)),

@@ -18,12 +18,10 @@ pub struct Device {
 }
 
 impl Device {
-    /// For a kernel of the workbook.
     pub fn workbook(name: &str) -> Self {
         Self::at(&format!("../ptx/{name}.ptx"))
     }
 
-    /// For a kernel of these tests.
     pub fn tests(name: &str) -> Self {
         Self::at(&format!("tests/kernels/{name}.ptx"))
     }
@@ -33,7 +31,6 @@ impl Device {
         Self::of(&std::fs::read_to_string(format!("{folder}/{path}")).unwrap())
     }
 
-    /// For kernels in this PTX.
     pub fn of(ptx: &str) -> Self {
         let mut module = Module::parse(ptx).unwrap();
         let mut memory = Memory::new(1 << 32);

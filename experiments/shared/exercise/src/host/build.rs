@@ -17,10 +17,8 @@ const OUTPUT_BYTES: usize = 16 << 20;
 /// Address space of a compiler.
 const MEMORY_BYTES: u64 = 8 << 30;
 
-/// A line that cargo writes.
 #[derive(Deserialize)]
 struct Line {
-    /// The program that was made.
     executable: Option<PathBuf>,
     /// What a compiler says.
     message: Option<Message>,

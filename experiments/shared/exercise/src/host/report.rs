@@ -16,7 +16,6 @@ const PANICKED: i32 = 101;
 pub(super) struct Report {
     /// Titles of what was tried.
     pub(super) runs: Vec<String>,
-    /// The first thing that is wrong.
     pub(super) wrong: Option<String>,
     pub(super) sizes: BTreeMap<String, f64>,
     /// One for each run.

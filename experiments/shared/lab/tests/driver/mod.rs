@@ -37,7 +37,6 @@ pub(crate) const EMULATED: [&str; 13] = [
     "allocation",
 ];
 
-/// Folder of these programs.
 static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| build(EXPERIMENTS.iter().chain(&EMULATED)));
 
 /// Builds the experiments of these names. Returns the folder of their programs: where cargo
@@ -190,7 +189,6 @@ impl Desk {
         }
     }
 
-    /// Runs the program of an experiment to its end.
     pub(crate) fn run(&self, experiment: &str, arguments: &str) -> Ended {
         self.program(experiment, arguments).run()
     }
@@ -255,7 +253,6 @@ impl Program {
         self
     }
 
-    /// Runs it to its end.
     pub(crate) fn run(mut self) -> Ended {
         Ended::of(self.command.output().unwrap())
     }
@@ -319,14 +316,12 @@ impl Ended {
         self.status.code()
     }
 
-    /// It ended with this exit code.
     #[track_caller]
     pub(crate) fn with_code(self, code: i32) -> Ended {
         assert_eq!(self.status.code(), Some(code), "{self}");
         self
     }
 
-    /// It was ended by this signal.
     #[track_caller]
     pub(crate) fn by_signal(self, signal: i32) -> Ended {
         assert_eq!(self.status.signal(), Some(signal), "{self}");
