@@ -167,7 +167,7 @@ impl Made {
                 html = self.contents.edition(&html, title, about).with_context(named)?;
             }
             let html = without_empty_heads(&self.taken_out.put_back(&html));
-            let html = with_whole_numbers(&with_whole_code(&with_landmarks(&html)));
+            let html = with_good_line_ends(&with_landmarks(&html));
             std::fs::write(&path, html).with_context(named)?;
         }
         self.store_figures(&folder.join("figures"))?;
@@ -224,77 +224,53 @@ fn with_landmarks(html: &str) -> String {
     with_button.unwrap_or(html)
 }
 
-/// Code in running text, where a line may end: browsers break one after a hyphen, and options of
-/// commands are elements that they keep whole. What is longer than a phone's line may be broken
-/// between the names of a path or of a constant.
-fn with_whole_code(html: &str) -> String {
-    const LONG: usize = 30;
-    let mut parts = html.split("<code>");
-    let mut whole = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let is_listing = whole.ends_with("<pre>");
-        match part.split_once("</code>").filter(|_| !is_listing) {
-            Some((code, after)) => {
-                let escaped: usize =
-                    code.split('&').skip(1).filter_map(|rest| Some(rest.find(';')? + 1)).sum();
-                let is_long = code.chars().count() - escaped > LONG && !code.contains('<');
-                let words = code.split(' ').map(|word| match word.strip_prefix("--") {
-                    Some(name) if name.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                        format!("<span class=\"option\">{word}</span>")
-                    }
-                    _ if is_long => word.replace('/', "/<wbr>").replace('_', "_<wbr>"),
-                    _ => word.to_owned(),
-                });
-                whole += if is_long { "<code class=\"long\">" } else { "<code>" };
-                whole += &words.collect::<Vec<_>>().join(" ");
-                whole += "</code>";
-                whole += after;
-            }
-            None => {
-                whole += "<code>";
-                whole += part;
-            }
-        }
+/// A page whose lines end at good places: numbers stay on the line of their units, and code in
+/// running text is broken where that does no harm.
+fn with_good_line_ends(html: &str) -> String {
+    const AS_IT_IS: [&str; 6] = ["pre", "code", "script", "style", "svg", "textarea"];
+    let (mut out, mut rest) = (String::new(), html);
+    while let Some((text, after)) = rest.split_once('<') {
+        out += &with_whole_numbers(text);
+        let name = after.split([' ', '\n', '>']).next().unwrap_or_default();
+        let end = AS_IT_IS.contains(&name).then(|| after.find(&format!("</{name}>"))).flatten();
+        let end = end.or(after.find('>').map(|at| at + 1)).unwrap_or(after.len());
+        let (element, others) = after.split_at(end);
+        out += &element.strip_prefix("code>").map_or(format!("<{element}"), with_good_breaks);
+        rest = others;
     }
-    whole
+    out + &with_whole_numbers(rest)
 }
 
-/// Numbers in running text and in tables stay on the line of their units.
-fn with_whole_numbers(html: &str) -> String {
+/// Code where a line may end: browsers break one after a hyphen, and options of commands are
+/// elements that they keep whole. What is longer than a phone's line may be broken between the
+/// names of a path or of a constant.
+fn with_good_breaks(code: &str) -> String {
+    const LONG: usize = 30;
+    let escaped: usize = code.split('&').skip(1).filter_map(|rest| Some(rest.find(';')? + 1)).sum();
+    let is_long = code.chars().count() - escaped > LONG && !code.contains('<');
+    let words = code.split(' ').map(|word| match word.strip_prefix("--") {
+        Some(name) if name.starts_with(|c: char| c.is_ascii_lowercase()) => {
+            format!("<span class=\"option\">{word}</span>")
+        }
+        _ if is_long => word.replace('/', "/<wbr>").replace('_', "_<wbr>"),
+        _ => word.to_owned(),
+    });
+    let class = if is_long { " class=\"long\"" } else { "" };
+    format!("<code{class}>{}", words.collect::<Vec<_>>().join(" "))
+}
+
+fn with_whole_numbers(text: &str) -> String {
     const UNITS: [&str; 20] = [
         "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "ns", "µs", "ms", "s", "W", "kHz",
         "MHz", "GHz", "GFLOP", "TFLOP", "FLOP",
     ];
-    const AS_IT_IS: [&str; 6] = ["pre", "code", "script", "style", "svg", "textarea"];
-    let mut parts = html.split('<');
-    let mut whole = parts.next().unwrap_or_default().to_owned();
-    let mut inside = "";
-    for part in parts {
-        whole.push('<');
-        let (tag, text) = part.split_once('>').unwrap_or((part, ""));
-        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap_or_default();
-        if inside.is_empty() {
-            inside = AS_IT_IS
-                .into_iter()
-                .find(|element| *element == name && !tag.starts_with('/'))
-                .unwrap_or("");
-        } else if tag.starts_with('/') && name == inside {
-            inside = "";
-        }
-        if !inside.is_empty() || !part.contains('>') {
-            whole += part;
-            continue;
-        }
-        whole += tag;
-        whole.push('>');
-        let mut words = text.split(' ').peekable();
-        while let Some(word) = words.next() {
-            whole += word;
-            if let Some(next) = words.peek() {
-                let unit = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                let is_one = word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit);
-                whole.push(if is_one { '\u{a0}' } else { ' ' });
-            }
+    let (mut whole, mut words) = (String::new(), text.split(' ').peekable());
+    while let Some(word) = words.next() {
+        whole += word;
+        if let Some(next) = words.peek() {
+            let unit = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let is_one = word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit);
+            whole.push(if is_one { '\u{a0}' } else { ' ' });
         }
     }
     whole
@@ -640,21 +616,21 @@ fn fail(what: &str, problems: Vec<String>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{with_whole_code, with_whole_numbers};
+    use super::with_good_line_ends;
 
     #[test]
     fn code_may_be_broken_where_it_is_longer_than_a_line() {
         let long = "<code>experiments/first-steps/vector-add/src/main.rs</code>, then";
         let broken = "<code class=\"long\">experiments/<wbr>first-steps/<wbr>vector-add/<wbr>src/\
                       <wbr>main.rs</code>, then";
-        assert_eq!(with_whole_code(long), broken);
+        assert_eq!(with_good_line_ends(long), broken);
         let option = "<code>cargo run --emulate</code>";
         let whole = "<code>cargo run <span class=\"option\">--emulate</span></code>";
-        assert_eq!(with_whole_code(option), whole);
+        assert_eq!(with_good_line_ends(option), whole);
         let thirty = format!("<code>{}</code>", "a/&lt;".repeat(10));
-        assert_eq!(with_whole_code(&thirty), thirty);
+        assert_eq!(with_good_line_ends(&thirty), thirty);
         let listing = "<pre><code>experiments/first-steps/vector-add/src/main.rs</code></pre>";
-        assert_eq!(with_whole_code(listing), listing);
+        assert_eq!(with_good_line_ends(listing), listing);
     }
 
     #[test]
@@ -662,6 +638,6 @@ mod tests {
         let html = "<td>of 64 MiB, 12 blocks, 5 GB/s.</td><code>4 B</code> 3 ms<svg><text>1 s</text></svg>";
         let whole = "<td>of 64\u{a0}MiB, 12 blocks, 5\u{a0}GB/s.</td><code>4 B</code> 3\u{a0}ms\
                      <svg><text>1 s</text></svg>";
-        assert_eq!(with_whole_numbers(html), whole);
+        assert_eq!(with_good_line_ends(html), whole);
     }
 }
