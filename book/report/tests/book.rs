@@ -1247,11 +1247,6 @@ fn the_finished_book_has_what_mdbook_leaves_out() {
     );
 }
 
-#[test]
-fn only_html_is_made() {
-    assert!(report::supports("html") && !report::supports("epub"));
-}
-
 // What is refused. Each case lists every problem, so none may hide another.
 
 /// The lines of a table, whose columns `=>` divides.

@@ -133,9 +133,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
     let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, TABLET, PHONE] {
         let press = |page: &Page, selector: &str| {
-            page.evaluate(&format!(
-                "document.querySelector({selector:?}).scrollIntoView({{ block: 'center' }})"
-            ));
+            page.center(selector);
             if view.phone { page.tap(selector) } else { page.click(selector) }
         };
         let mut page = Page::new(browser, view);
@@ -189,8 +187,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
             (waits, "without", "upload"),
         ] {
             go_to(&mut page, explorer);
-            let address = page.text("location.pathname");
-            page.visit(&format!("file://{address}?{}.{knob}={value}", explorer.name));
+            page.ask(&format!("{}.{knob}={value}", explorer.name));
             shows(&page, explorer, &[(knob, value)]);
             page.screenshot(&format!("explorer-{}-1-{}", explorer.name, view.name));
             assert_eq!(page.texts(crate::LAYOUT), [""; 0]);
@@ -211,9 +208,7 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
                 let Knob { name, first, .. } = knob;
                 let selector = of(explorer, &format!("[name={name}]"));
                 let value = format!("document.querySelector('{selector}').value");
-                page.evaluate(&format!(
-                    "document.querySelector('{selector}').scrollIntoView({{ block: 'center' }})"
-                ));
+                page.center(&selector);
                 if let Values::Text { .. } = knob.values {
                     continue; // has buttons, which another test presses
                 }
@@ -264,12 +259,11 @@ fn an_explorer_at_its_ends_is_readable() {
         ] {
             let explorer = find(name).expect("it is one");
             go_to(&mut page, explorer);
-            let address = page.text("location.pathname");
             let query = state.iter().map(|(knob, value)| {
                 format!("{name}.{knob}={}", value.replace(' ', "+").replace('*', "%2A"))
             });
             let query = query.collect::<Vec<_>>().join("&");
-            page.visit(&format!("file://{address}?{query}"));
+            page.ask(&query);
             let said = native(&page, explorer, state).said.replace('`', "");
             page.wait_until(&format!("{}.startsWith({})", self::said(explorer), json!(said)));
             let shot = format!("explorer-{name}-{}-end-{}", state.len(), view.name);
@@ -304,9 +298,7 @@ fn calls_and_warps_are_dragged() {
             let explorer = find(name).expect("it is one");
             go_to(page, explorer);
             let svg = of(explorer, shown_in(view));
-            page.evaluate(&format!(
-                "document.querySelector('{svg}').scrollIntoView({{ block: 'center' }})"
-            ));
+            page.center(&svg);
             let handle = format!("{svg} [data-drag={thing}]");
             page.drag(&handle, &format!("{svg} [data-for={thing}]{to}"), view.phone);
             shows(page, explorer, state);
@@ -331,14 +323,13 @@ fn a_warp_is_dragged_over_each_picture_of_it() {
     let transpose = find("transpose").expect("it is one");
     for view in [LIGHT, TABLET, PHONE] {
         let page = &mut open(browser, view, transpose);
-        let address = page.text("location.pathname");
         for kernel in ["read_coalesced", "tile", "several"] {
             for (number, warp) in [(0, "11"), (1, "12"), (2, "2")] {
                 if (kernel, number) == ("read_coalesced", 2) {
                     continue; // it has no tile
                 }
                 let state = format!("transpose.kernel={kernel}&transpose.warp=1");
-                page.visit(&format!("file://{address}?{state}"));
+                page.ask(&state);
                 let told = [("kernel", kernel), ("warp", "1")];
                 let skip = usize::from(kernel == "read_coalesced");
                 shows(page, transpose, &told[skip..]);
@@ -530,9 +521,7 @@ fn what_was_measured_is_shown_after_the_prediction() {
     page.evaluate(UNVEIL);
     page.wait_until(&shown);
     let more = of(explorer, ".slider:has([name=padding]) [data-step='1']");
-    page.evaluate(&format!(
-        "document.querySelector({more:?}).scrollIntoView({{ block: 'center' }})"
-    ));
+    page.center(&more);
     page.click(&more);
     shows(page, explorer, &[("padding", "1")]);
     let told = page.text(&said(explorer));
@@ -719,12 +708,11 @@ fn the_engine_runs_kernels_within_bounds() {
 fn an_explorer_says_what_is_wrong_with_an_address() {
     let Some(browser) = Browser::get() else { return };
     let mut page = open(browser, LIGHT, &ALL[0]);
-    let address = page.text("location.pathname");
     for (index, part) in
         [("t-1", "Lane 0 reads 4 bytes at "), ("2t", "2t: write 2*t"), ("t*(", "The index ends")]
     {
         let index = index.replace('*', "%2A");
-        page.visit(&format!("file://{address}?coalescing.index={index}"));
+        page.ask(&format!("coalescing.index={index}"));
         page.wait_until(&format!("{}.includes({})", said(&ALL[0]), json!(part)));
         assert!(page.holds("document.querySelector('.explorer.refused') !== null"));
         assert!(page.holds("document.querySelector('.explorer [aria-invalid=true]') !== null"));
@@ -736,7 +724,7 @@ fn an_explorer_says_what_is_wrong_with_an_address() {
         }
     }
     // What no knob can be is left out.
-    page.visit(&format!("file://{address}?coalescing.bytes=99&coalescing.index=2%2At"));
+    page.ask("coalescing.bytes=99&coalescing.index=2%2At");
     page.wait_until(&format!("{}.includes('bytes=99 cannot be set here')", said(&ALL[0])));
     page.wait_until(&format!("JSON.stringify({KEPT}) === '{{\"coalescing.index\":\"2*t\"}}'"));
     assert_eq!(page.problems(), [""; 0]);
@@ -752,8 +740,7 @@ fn a_link_to_a_setting_shows_it_at_once() {
     let waits =
         format!("document.querySelector('{}').closest('[inert]') !== null", of(pipeline, ".said"));
     assert!(page.holds(&waits));
-    let address = page.text("location.pathname");
-    page.visit(&format!("file://{address}?pipeline.streams=3"));
+    page.ask("pipeline.streams=3");
     assert!(!page.holds(&waits));
     shows(&page, pipeline, &[("streams", "3")]);
     assert_eq!(page.problems(), [""; 0]);
@@ -774,8 +761,7 @@ fn a_link_to_a_setting_leads_to_it() {
             });
             let Some((knob, value)) = knob else { continue };
             go_to(&mut page, explorer);
-            let address = page.text("location.pathname");
-            page.visit(&format!("file://{address}?{}.{knob}={value}", explorer.name));
+            page.ask(&format!("{}.{knob}={value}", explorer.name));
             let figure = format!("document.querySelector('[data-explorer={}]')", explorer.name);
             let is_there =
                 format!("(top => top > 0 && top < 150)({figure}.getBoundingClientRect().top)");
@@ -798,8 +784,7 @@ fn a_knob_goes_no_further_than_the_others_leave_it() {
     let Some(browser) = Browser::get() else { return };
     let ring = find("ring").expect("it is one");
     let mut page = open(browser, LIGHT, ring);
-    let address = page.text("location.pathname");
-    page.visit(&format!("file://{address}?ring.gpus=3&ring.step=14"));
+    page.ask("ring.gpus=3&ring.step=14");
     shows(&page, ring, &[("gpus", "3"), ("step", "4")]);
     let ends = |explorer: &Explorer, knob: &str| {
         let slider = of(explorer, &format!("[name={knob}]"));
@@ -809,8 +794,7 @@ fn a_knob_goes_no_further_than_the_others_leave_it() {
     let transpose = find("transpose").expect("it is one");
     let mut page = open(browser, LIGHT, transpose);
     assert_eq!(page.text(&ends(transpose, "warp")), "5,127");
-    let address = page.text("location.pathname");
-    page.visit(&format!("file://{address}?transpose.height=96&transpose.warp=191"));
+    page.ask("transpose.height=96&transpose.warp=191");
     shows(&page, transpose, &[("height", "96"), ("warp", "191")]);
     assert_eq!(page.text(&ends(transpose, "warp")), "191,191");
     assert_eq!(page.problems(), [""; 0]);

@@ -143,6 +143,12 @@ impl Page {
         self.settle(url);
     }
 
+    /// Opens the same page with this query.
+    pub(crate) fn ask(&mut self, query: &str) {
+        let address = self.text("location.pathname");
+        self.visit(&format!("file://{address}?{query}"));
+    }
+
     /// Loads the page again, as its reader would.
     pub(crate) fn reload(&mut self) {
         self.call("Page.reload", json!({}));
@@ -280,6 +286,13 @@ impl Page {
         self.call("Input.dispatchKeyEvent", event.clone());
         event["type"] = "keyUp".into();
         self.call("Input.dispatchKeyEvent", event);
+    }
+
+    /// Scrolls what `selector` finds to the middle of the window.
+    pub(crate) fn center(&self, selector: &str) {
+        self.evaluate(&format!(
+            "document.querySelector({selector:?}).scrollIntoView({{ block: 'center' }})"
+        ));
     }
 
     /// Moves the mouse onto the middle of what `selector` finds, which is in the window.

@@ -322,15 +322,6 @@ fn a_pack_runs_without_a_driver() {
     assert_eq!(record.run.revision.as_deref(), Some("abc"));
 }
 
-#[test]
-fn an_order_by_chance_gives_the_same_results() {
-    let desk = Desk::new();
-    for seed in ["1", "2", "3"] {
-        let program = desk.program("staged-copies", "").without_driver();
-        program.set("WORKBOOK_EMULATED_SCHEDULE", seed).run().with_code(0);
-    }
-}
-
 /// Runs `peer-copy` with `--emulate` and these settings of the environment.
 fn peer_copy(desk: &Desk, settings: &[(&str, &str)]) -> Ended {
     let program = desk.program("peer-copy", "--emulate");
@@ -391,17 +382,6 @@ fn without_peer_access_copies_go_through_the_host() {
             assert!(skipped.reason.ends_with(why), "{skipped:?}");
         }
     }
-}
-
-#[test]
-fn the_emulated_gpu_takes_the_place_of_a_real_one_if_asked_to() {
-    let desk = Desk::new();
-    // The driver for tests is there, and not used.
-    let ended = desk.run("transfer-bandwidth", "--emulate").with_code(0);
-    assert!(ended.stdout.contains("emulated GPU"), "{ended}");
-    let record = desk.record("emulated", "transfer-bandwidth");
-    assert_eq!(record.source, Source::Emulated);
-    assert_eq!(record.machine.gpus[0].name, "Emulated GPU");
 }
 
 #[test]

@@ -71,16 +71,6 @@ fn a_link_without_a_maximum_counts_as_it_is() {
     assert!(!same_hardware(&told, &idle));
 }
 
-/// The driver, the operating system and the compiler are not hardware: they stand
-/// outside of `machine`, where [`same_hardware`] cannot see them.
-#[test]
-fn software_is_not_part_of_the_machine() {
-    let json = serde_json::to_value(machine()).unwrap();
-    for field in ["driver", "cuda", "operating_system", "compiler"] {
-        assert_eq!(json.get(field), None);
-    }
-}
-
 #[test]
 fn what_may_not_replace_a_record_silently() {
     let changed = |change: &dyn Fn(&mut Record)| {
