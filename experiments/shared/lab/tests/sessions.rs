@@ -791,7 +791,6 @@ fn arguments_and_variables_need_not_be_text() {
     }
 }
 
-/// A record does without the revision of a checkout whose git never answers.
 /// The program sees a clock that a library puts before the system's.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
@@ -818,6 +817,7 @@ fn a_clock_after_the_year_9999_is_told_before_measuring() {
     assert!(!desk.here().join("results").exists());
 }
 
+/// A record does without the revision of a checkout whose git never answers.
 #[test]
 fn git_that_hangs_is_not_waited_for() {
     let desk = Desk::new();
