@@ -2,6 +2,7 @@
 
 use referee::plan::Plan;
 
+/// What to launch, and how.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Options {
     /// The kernel to launch, of a template with its arguments: scale<16> [default: the only one
