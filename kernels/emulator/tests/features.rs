@@ -196,33 +196,6 @@ fn floating_point() {
 }
 
 #[test]
-fn integer_arithmetic() {
-    let mut device = Device::tests("features");
-    let value = |thread: usize| word(thread + 3) as i32 >> (thread % 30);
-    let input = device.words("in", (0..32).map(|t| value(t) as u32));
-    let out = device.fresh("out", 256);
-    device.run("integers", ONE, WARP, &arguments![u64 input, u64 out]).unwrap();
-    for (thread, row) in device.read(out, 256).chunks(8).enumerate() {
-        let x = value(thread);
-        let find_first = if x == 0 { 0 } else { x.trailing_zeros() + 1 };
-        let bytes = x.to_le_bytes().into_iter().chain([0x78, 0x56, 0x34, 0x12]);
-        let bytes = bytes.collect::<Vec<_>>();
-        let permuted = u32::from_le_bytes([5, 7, 1, 3].map(|place| bytes[place]));
-        let expected = [
-            x / 7,
-            x % 7,
-            (i64::from(x) * i64::from(x) / 1_000_003) as i32,
-            (x.count_ones() + x.leading_zeros() + find_first) as i32,
-            (x.reverse_bits() as u32 ^ permuted) as i32,
-            i32::from(x as i16) + i32::from(x as i8) + i32::from(x as u8),
-            (((i64::from(x) * i64::from(x)) >> 32) as i32).wrapping_add(x.rotate_left(5)),
-            x.clamp(-100, 100),
-        ];
-        assert_eq!(row, expected.map(|value| value as u32), "{x}");
-    }
-}
-
-#[test]
 fn printing() {
     let mut device = Device::tests("features");
     let counts = device.run("prints", ONE, [2, 1, 1], &arguments![f32 12.5f32]).unwrap();

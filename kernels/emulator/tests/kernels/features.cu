@@ -152,20 +152,6 @@ extern "C" __global__ void numbers(const float *in, float *out)
     out[8 * threadIdx.x + 7] = logf(x);
 }
 
-extern "C" __global__ void integers(const int *in, int *out)
-{
-    int x = in[threadIdx.x];
-    long long wide = (long long)x * x;
-    out[8 * threadIdx.x + 0] = x / 7;
-    out[8 * threadIdx.x + 1] = x % 7;
-    out[8 * threadIdx.x + 2] = (int)(wide / 1000003);
-    out[8 * threadIdx.x + 3] = __popc(x) + __clz(x) + __ffs(x);
-    out[8 * threadIdx.x + 4] = __brev(x) ^ __byte_perm(x, 0x12345678, 0x3175);
-    out[8 * threadIdx.x + 5] = (short)x + (signed char)x + (unsigned char)x;
-    out[8 * threadIdx.x + 6] = __mulhi(x, x) + (int)__funnelshift_l(x, x, 5);
-    out[8 * threadIdx.x + 7] = max(min(x, 100), -100);
-}
-
 extern "C" __device__ int printf(const char *, ...);
 
 extern "C" __global__ void prints(float value)
