@@ -14,10 +14,16 @@ pub fn backward(
     products: &dyn Fn(usize) -> Result<()>, // queues a layer, on all GPUs
     all_reduce: &dyn Fn(&[Arc<CudaStream>], Range<usize>) -> Result<()>, // a stream on each
 ) -> Result<()> {
-    let _ = (sums, bucket);
-    for layer in (0..layers.len()).rev() {
-        products(layer)?;
-    }
+    let _ = sums;
     let streams: Vec<_> = gpus.iter().map(|gpu| gpu.stream.clone()).collect();
-    all_reduce(&streams, 0..layers[layers.len() - 1].end)
+    let mut end = layers[layers.len() - 1].end;
+    for (number, layer) in layers.iter().enumerate().rev() {
+        products(number)?;
+        // The bucket is full; or there is no layer left.
+        if end - layer.start >= bucket || number == 0 {
+            all_reduce(&streams, layer.start..end)?;
+            end = layer.start;
+        }
+    }
+    Ok(())
 }
