@@ -141,16 +141,22 @@
 
     // Figures: the veil and the guess.
 
-    // The text about a figure: what follows up to the next figure, question or heading other than
-    // *Why*. A fold that is closed, such as a nudge, gives nothing away, and an explorer that a
-    // link sets is what the link is about.
+    // The charts that predictions are about.
+    const asked = new Set(
+        Array.from(document.querySelectorAll(".prediction"), ({ dataset }) => dataset.figure),
+    );
+    const isAsked = ({ id }) => asked.has(id.replace(/-reference$/, ""));
+
+    // The text about a figure: what follows up to the next figure with a question, question or
+    // heading other than *Why*. A fold that is closed, such as a nudge, gives nothing away, and an
+    // explorer that a link sets is what the link is about.
     function aftermath(figure) {
         const set = [...new URLSearchParams(document.location.search).keys()];
         const isLinked = ({ dataset: { explorer } }) =>
             explorer !== undefined && set.some(key => key.startsWith(`${explorer}.`));
         const text = [];
         let next = figure.nextElementSibling;
-        while (next && !next.matches("h2:not(#why), h3, h4, figure.chart, .prediction")) {
+        while (next && !next.matches("h2:not(#why), h3, h4, .prediction") && !isAsked(next)) {
             if (!next.matches("details, #why") && !isLinked(next)) {
                 text.push(next);
             }
