@@ -138,7 +138,8 @@ fn main() -> ExitCode {
     match done.and_then(|code| terminal::check().map(|()| code)) {
         Ok(code) => code,
         Err(e) => {
-            terminal::complain!("error: {}", visible_lines(&format!("{e:#}")));
+            let why = format!("error: {}", visible_lines(&format!("{e:#}")));
+            terminal::complain!("{}", terminal::sentences(&why));
             ExitCode::from(if e.is::<WrongUsage>() || e.is::<referee::Misused>() {
                 WrongUsage::CODE
             } else {

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
+use lab::layout::{width, wrap};
 
 /// Why the first line that could not be written was not.
 static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
@@ -41,6 +42,16 @@ pub(crate) fn line(text: Arguments) {
 /// Prints a line on standard error. If that cannot be written, there is nobody to tell.
 pub(crate) fn complaint(text: Arguments) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// `text` with its sentences on lines of at most as many characters as there is room for. What is
+/// indented, as a compiler's view of a source is, stays as it is.
+pub(crate) fn sentences(text: &str) -> String {
+    let wrapped = |line: &str| {
+        let fits = line.chars().count() <= width() || line.starts_with(char::is_whitespace);
+        if fits { line.to_owned() } else { wrap(line, width(), 0) }
+    };
+    text.split('\n').map(wrapped).collect::<Vec<_>>().join("\n")
 }
 
 /// Fails if a line could not be written.

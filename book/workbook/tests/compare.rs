@@ -32,6 +32,15 @@ fn run(
 }
 
 #[test]
+fn an_error_that_names_many_runs_has_lines_of_100_characters() {
+    let ended = Checkout::new().run("compare h200/nosuch h200");
+    ended.misuses(&["no measured records of `h200/nosuch`; there are h200/host-a, h200/host-b, "]);
+    let error = ended.fails(2);
+    assert!(error.lines().count() > 1, "{ended}");
+    assert!(error.lines().all(|line| line.chars().count() <= 100), "{ended}");
+}
+
+#[test]
 fn what_differs_comes_first_and_the_exit_code_tells() {
     let checkout = Checkout::new();
     run(&checkout, "transfer-bandwidth", "same", 1.0, |_| true);
