@@ -20,8 +20,9 @@ use walkdir::WalkDir;
 /// The experiments whose programs are run again and again. The first two only copy.
 pub(crate) const EXPERIMENTS: [&str; 3] = ["transfer-bandwidth", "host-memory", "coalescing"];
 
-/// Programs that are run on the emulated driver only.
-pub(crate) const EMULATED: [&str; 13] = [
+/// Further programs, most of which are run on the emulated driver only.
+const OTHERS: [&str; 14] = [
+    "timing-pitfalls",
     "staged-copies",
     "vector-add",
     "warps",
@@ -37,7 +38,17 @@ pub(crate) const EMULATED: [&str; 13] = [
     "allocation",
 ];
 
-static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| build(EXPERIMENTS.iter().chain(&EMULATED)));
+/// Folder of these programs.
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| build(EXPERIMENTS.iter().chain(&OTHERS)));
+
+/// The program of an experiment. One that is built by chance alone would pass here, and be missing
+/// elsewhere.
+#[track_caller]
+fn built(experiment: &str) -> PathBuf {
+    let is_built = EXPERIMENTS.iter().chain(&OTHERS).any(|name| *name == experiment);
+    assert!(is_built, "{experiment} is not among the programs that these tests build");
+    PROGRAMS.join(experiment)
+}
 
 /// Builds the experiments of these names. Returns the folder of their programs: where cargo
 /// puts those of the profile that this test was built with. It does not build other packages'
@@ -136,14 +147,14 @@ impl Desk {
     /// The program of an experiment with these arguments, on the driver for tests,
     /// with nothing else of the tester's environment than the path.
     pub(crate) fn program(&self, experiment: &str, arguments: &str) -> Program {
-        self.prepare(&PROGRAMS.join(experiment), arguments)
+        self.prepare(&built(experiment), arguments)
     }
 
     /// A copy of that program where no driver is, neither beside it an emulated one.
     pub(crate) fn program_elsewhere(&self, experiment: &str, arguments: &str) -> Program {
         let folder = self.folder.path().join("elsewhere");
         fs::create_dir_all(&folder).unwrap();
-        copy(&PROGRAMS.join(experiment), &folder);
+        copy(&built(experiment), &folder);
         self.prepare(&folder.join(experiment), arguments).without_driver()
     }
 
@@ -182,7 +193,7 @@ impl Desk {
         self.write("revision", "WORKBOOK_REVISION=abc\n");
         for (from, to) in [
             (scripts.join("run-packed"), self.here().join("run")),
-            (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
+            (built(experiment), deps.with_file_name(experiment)),
             (PROGRAMS.join("deps/libemulated_driver.so"), deps.join("libemulated_driver.so")),
         ] {
             copy(&from, &to);
