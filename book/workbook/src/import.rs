@@ -102,7 +102,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     drop(lock);
     tell(&refused);
     match (imported, refused.len()) {
-        (0, 0) => bail!("{shown} holds no records"),
+        (0, 0) => {
+            let folder = if unpacked.is_some() { "results/" } else { "" };
+            bail!("{shown} holds no records: they lie there as {folder}MACHINE/EXPERIMENT.json")
+        }
         (_, 0) => {
             let shown = report::Options::of(&root.join("book"))?.this_machine;
             for name in &others {

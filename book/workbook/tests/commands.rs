@@ -1640,6 +1640,10 @@ fn import_takes_records_out_of_an_archive_and_nothing_else() {
     assert!(before.iter().all(|(path, content)| &after[path] == content));
     assert!(!checkout.path("results/other/link.json").exists());
 
+    tar("-C away/results -czf bare.tar.gz other");
+    let place = "bare.tar.gz holds no records: they lie there as results/MACHINE/EXPERIMENT.json";
+    checkout.run("import bare.tar.gz").refuses(&[place]);
+
     // Bombs, and what was cut off on its way.
     let bytes = fs::read(checkout.path("good.tar.gz")).unwrap();
     fs::write(checkout.path("cut.tar.gz"), &bytes[..bytes.len() / 2]).unwrap();
@@ -1677,7 +1681,7 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         record["run"]["label"] = json!("a");
     });
     for (folder, problem) in [
-        ("empty", "empty holds no records"),
+        ("empty", "empty holds no records: they lie there as MACHINE/EXPERIMENT.json"),
         ("Cargo.toml", "Cargo.toml: it is no archive of records"),
         // Other things have these names.
         ("taken", "taken holds no records"),

@@ -124,6 +124,9 @@ fn exercises_are_listed_in_the_order_in_which_they_stand_in_the_book() {
     }
     let summary = std::fs::read_to_string(root().join("book/src/SUMMARY.md")).unwrap();
     assert!(pages.is_sorted_by_key(|page| summary.find(&format!("({page})"))));
+    let listed = here(&["list"]);
+    let too_long = listed.succeeds().lines().find(|line| line.chars().count() > 100);
+    assert_eq!(too_long, None);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use anyhow::Result;
 use exercise::catalogue::Language;
 use exercise::progress::Done;
 use exercise::{Exercise, Progress};
+use lab::layout;
 use referee::check::Check;
 use serde_json::json;
 
@@ -61,13 +62,14 @@ pub(super) fn all(all: &[Exercise], progress: &Progress) {
             Language::Kernel => "kernel",
             Language::Host => "host",
         };
-        say!(
-            "{:>3}  {name:<widest$}  {language:<6}  {:<12}  {:>2} min  {state:<6}  {title}{}",
+        let figures = format!(
+            "{:>3}  {name:<widest$}  {language:<6}  {:<12}  {:>2} min  {state:<6}  ",
             number + 1,
             check.level,
             check.minutes,
-            needs(check)
         );
+        let text = format!("{title}{}", needs(check));
+        say!("{figures}{}", layout::beside(&text, figures.chars().count()));
     }
     say!("\nOne of them: cargo workbook exercise NAME. Host code needs no NVRTC.");
 }
