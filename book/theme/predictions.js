@@ -142,10 +142,10 @@
     // Figures: the veil and the guess.
 
     // The charts that predictions are about.
-    const asked = new Set(
+    const predicted = new Set(
         Array.from(document.querySelectorAll(".prediction"), ({ dataset }) => dataset.figure),
     );
-    const isAsked = ({ id }) => asked.has(id.replace(/-reference$/, ""));
+    const isPredicted = ({ id }) => predicted.has(id.replace(/-reference$/, ""));
 
     // The text about a figure: what follows up to the next figure with a question, question or
     // heading other than *Why*. A fold that is closed, such as a nudge, gives nothing away, and an
@@ -156,7 +156,7 @@
             explorer !== undefined && set.some(key => key.startsWith(`${explorer}.`));
         const text = [];
         let next = figure.nextElementSibling;
-        while (next && !next.matches("h2:not(#why), h3, h4, .prediction") && !isAsked(next)) {
+        while (next && !next.matches("h2:not(#why), h3, h4, .prediction") && !isPredicted(next)) {
             if (!next.matches("details, #why") && !isLinked(next)) {
                 text.push(next);
             }
