@@ -56,15 +56,17 @@ impl Repository<'_> {
     }
 }
 
-/// `text` with the anchored parts that it includes, each on a line of its own, taken in
-/// and moved to the left margin, and below each block of code the files that it is from.
+/// `text` with the code that it includes, each on a line of its own, taken in, anchored parts
+/// moved to the left margin, and below each block of code the files that it is from.
 /// Other includes are mdBook's.
 pub fn take_in(text: &str, folder: &Path, repository: &Repository) -> String {
     let mut out = String::new();
     let mut fence: Option<&str> = None;
     let mut listings: Vec<String> = vec![];
     for line in text.split_inclusive('\n') {
-        out += &anchored(line.trim_end(), folder).unwrap_or_else(|| line.to_owned());
+        let whole = || fence.and_then(|_| whole(line.trim_end(), folder));
+        let code = anchored(line.trim_end(), folder).or_else(whole);
+        out += &code.unwrap_or_else(|| line.to_owned());
         let marker = line.trim();
         match fence {
             None => {
@@ -149,6 +151,13 @@ fn anchored(line: &str, folder: &Path) -> Option<String> {
     Some(part.collect::<Vec<_>>().join("\n") + "\n")
 }
 
+/// The file that `line` includes, if it includes all of one and nothing else.
+fn whole(line: &str, folder: &Path) -> Option<String> {
+    let (path, _) = included(line).filter(|(_, name)| name.is_empty())?;
+    let content = std::fs::read_to_string(folder.join(path)).ok()?;
+    Some(content.lines().filter(is_code).map(|line| format!("{line}\n")).collect())
+}
+
 fn directive(text: &str, folder: &Path) -> Result<(), String> {
     let (kind, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let target = rest.split_whitespace().next().unwrap_or_default();
@@ -207,6 +216,18 @@ mod tests {
         assert_eq!(
             take_in(page, folder.path(), &repository),
             "```rust\nif x {\n\n    y();\n}\n```\n{{#include f.rs}} {{#include f.rs:a}}\n"
+        );
+    }
+
+    /// So that its lines are counted, and its minutes.
+    #[test]
+    fn a_whole_file_is_taken_in_where_it_is_code() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("f.rs"), "f();\n// ANCHOR: a\ng();").unwrap();
+        let repository = Repository { root: Path::new("/elsewhere"), url: None };
+        assert_eq!(
+            take_in("{{#include f.rs}}\n```\n{{#include f.rs}}\n```\n", folder.path(), &repository),
+            "{{#include f.rs}}\n```\nf();\ng();\n```\n"
         );
     }
 
