@@ -5,7 +5,8 @@
 
 FOLDER/programs.txt, which comes beside this file, has a line for each program: its number, and
 the first 16 digits of the SHA-256 of what the test compares. FOLDER/outputs has all bytes,
-program after program. A second argument names another driver's library.
+program after program. A second argument names another driver's library, a third one the level
+of the driver's optimiser (0 to 4).
 """
 
 import concurrent.futures
@@ -44,10 +45,12 @@ def loaded(name):
     call("cuCtxSetCurrent", context)
     log = ctypes.create_string_buffer(8192)
     module = ctypes.c_void_p()
-    options = (ctypes.c_int * 2)(5, 6)  # CU_JIT_ERROR_LOG_BUFFER and its size
-    values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
+    # CU_JIT_ERROR_LOG_BUFFER and its size, CU_JIT_OPTIMIZATION_LEVEL
+    options = (ctypes.c_int * 3)(5, 6, 7)
+    level = int(sys.argv[3]) if len(sys.argv) > 3 else 4
+    values = (ctypes.c_void_p * 3)(ctypes.addressof(log), len(log), level)
     text = ctypes.c_char_p((folder / name).read_bytes())
-    status = cuda.cuModuleLoadDataEx(ctypes.byref(module), text, 2, options, values)
+    status = cuda.cuModuleLoadDataEx(ctypes.byref(module), text, 3, options, values)
     if status != 0:
         print(f"{name}: error {status}: {log.value.decode()}", flush=True)
         return None
