@@ -201,6 +201,12 @@ fn printing() {
     let counts = device.run("prints", ONE, [2, 1, 1], &arguments![f32 12.5f32]).unwrap();
     let expected = "thread 0 of 2: 12.50% done\nthread 1 of 2: 12.50% done\n";
     assert_eq!(counts.printed, expected);
+
+    let out = device.fresh("out", 2);
+    let counts = device.run("formats", ONE, ONE, &arguments![u64 out]).unwrap();
+    let expected = "0xff|+7| 7|-0042|5   |006|   3|\n(nil) ab 1.234568E+04 +2.2 -01.50 010 100%\n";
+    assert_eq!(counts.printed, expected);
+    assert_eq!(device.read(out, 2), [8, 6]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a kernel says: `printf`, and `assert`.
 
+use std::borrow::Cow;
+
 use crate::access::active;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::lane::Direction;
@@ -66,11 +68,11 @@ impl Machine<'_> {
             let format = self.pointer(warp, lane, print.format)?;
             let arguments = self.pointer(warp, lane, print.arguments)?;
             let format = self.text(warp, lane, format)?;
-            let text = self.formatted(warp, lane, &format, arguments)?;
+            let (text, count) = self.formatted(warp, lane, &format, arguments)?;
             self.printed.push(&text);
             if let Some(result) = print.result {
-                let count = (format.matches('%').count() as u32).to_le_bytes();
                 let (space, to) = (Space::Local, result.into());
+                let count = count.to_le_bytes();
                 self.write_lane(warp, space, lane, to, &count, Direction::WRITE)?;
             }
         }
@@ -123,16 +125,16 @@ impl Machine<'_> {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The text with each directive, such as `%5.2f`, replaced by an argument. Arguments
-    /// lie one after the other, each aligned to its size.
+    /// The text with each directive, such as `%5.2f`, replaced by an argument, and how many
+    /// arguments that took. They lie one after the other, each aligned to its size.
     fn formatted(
         &mut self,
         warp: &Warp,
         lane: usize,
         format: &str,
         arguments: u64,
-    ) -> Result<String> {
-        let mut text = String::new();
+    ) -> Result<(String, u32)> {
+        let (mut text, mut count) = (String::new(), 0);
         let mut next = Space::of(arguments).1;
         let mut rest = format;
         while let Some((before, after)) = rest.split_once('%') {
@@ -153,40 +155,104 @@ impl Machine<'_> {
                 text.push('%');
                 continue;
             }
-            let long = lengths.contains(['l', 'z']);
-            let wide = long || "feEgGaAps".contains(directive);
-            let bytes = if wide { 8 } else { 4 };
-            next = u64::next_multiple_of(next, bytes);
-            let bits = self.number(warp, lane, next, bytes as usize)?;
-            next += bytes;
-            let value = match directive {
-                's' => self.text(warp, lane, bits)?,
-                _ => shown(directive, &after[..options_end], bits, wide),
+            let mut argument = |machine: &mut Self, bytes: u64| {
+                next = u64::next_multiple_of(next, bytes) + bytes;
+                count += 1;
+                machine.number(warp, lane, next - bytes, bytes as usize)
             };
-            text += &padded(&after[..options_end], &value);
+            let mut options = Cow::Borrowed(&after[..options_end]);
+            if options.contains('*') {
+                let width = argument(self, 4)? as u32;
+                options = options.replace('*', &width.cast_signed().to_string()).into();
+            }
+            let wide = lengths.contains(['l', 'z']) || "feEgGaAps".contains(directive);
+            let bits = argument(self, if wide { 8 } else { 4 })?;
+            let options = Options::of(&options);
+            text += &match directive {
+                's' => {
+                    let letters = options.precision.unwrap_or(usize::MAX);
+                    let text = self.text(warp, lane, bits)?;
+                    options.padded("", text.chars().take(letters).collect(), false)
+                }
+                _ => options.shown(directive, bits, wide),
+            };
         }
-        Ok(text + rest)
+        Ok((text + rest, count))
     }
 }
 
-/// A number as a directive wants it.
-fn shown(directive: char, options: &str, bits: u64, wide: bool) -> String {
-    let precision = options.split_once('.').and_then(|(_, digits)| digits.parse().ok());
-    let precision = precision.map(|digits: usize| digits.min(LONGEST_TEXT));
-    let signed = if wide { bits as i64 } else { (bits as i32).into() };
-    let float = f64::from_bits(bits);
-    match directive {
-        'd' | 'i' => signed.to_string(),
-        'u' => bits.to_string(),
-        'x' => format!("{bits:x}"),
-        'X' => format!("{bits:X}"),
-        'o' => format!("{bits:o}"),
-        'p' => format!("{bits:#x}"),
-        'c' => char::from(bits as u8).to_string(),
-        'f' | 'F' => format!("{float:.*}", precision.unwrap_or(6)),
-        'e' | 'E' => scientific(float, precision.unwrap_or(6)),
-        'g' | 'G' => general(float, precision.unwrap_or(6).max(1)),
-        other => format!("%{other}"),
+/// What stands between `%` and a directive's letter, of which `+08.3` has all.
+struct Options<'a> {
+    flags: &'a str,
+    width: usize,
+    precision: Option<usize>,
+}
+
+impl<'a> Options<'a> {
+    fn of(text: &'a str) -> Self {
+        let rest = text.trim_start_matches(['-', '+', ' ', '#', '0']);
+        let flags = &text[..text.len() - rest.len()];
+        let (width, precision) = match rest.split_once('.') {
+            Some((width, digits)) => (width, Some(digits.parse().unwrap_or(0))),
+            None => (rest, None),
+        };
+        let width = LONGEST_TEXT.min(width.parse().unwrap_or(0));
+        let precision = precision.map(|digits: usize| digits.min(LONGEST_TEXT));
+        Self { flags, width, precision }
+    }
+
+    /// A number as a directive wants it.
+    fn shown(&self, directive: char, bits: u64, wide: bool) -> String {
+        let signed = if wide { bits as i64 } else { (bits as i32).into() };
+        let float = f64::from_bits(bits);
+        let precision = self.precision.unwrap_or(6);
+        let mut digits = match directive {
+            'd' | 'i' => signed.unsigned_abs().to_string(),
+            'u' => bits.to_string(),
+            'x' | 'X' => format!("{bits:x}"),
+            'o' => format!("{bits:o}"),
+            'p' if bits == 0 => "(nil)".to_owned(),
+            'p' => format!("{bits:#x}"),
+            'c' => char::from(bits as u8).to_string(),
+            _ if float.is_nan() => "nan".to_owned(),
+            'f' | 'F' => format!("{:.precision$}", float.abs()),
+            'e' | 'E' => scientific(float.abs(), precision),
+            'g' | 'G' => general(float.abs(), precision.max(1)),
+            other => return format!("%{other}"),
+        };
+        let (is_integer, is_float) = ("diuxXo".contains(directive), "fFeEgG".contains(directive));
+        let has = |flag| self.flags.contains(flag);
+        let prefix = match directive {
+            'x' | 'X' if has('#') && bits != 0 => "0x",
+            'o' if has('#') && bits != 0 => "0",
+            'd' | 'i' if signed < 0 => "-",
+            _ if is_float && float.is_sign_negative() => "-",
+            'u' | 'x' | 'X' | 'o' | 'c' | 'p' => "",
+            _ if has('+') => "+",
+            _ if has(' ') => " ",
+            _ => "",
+        };
+        let least = self.precision.filter(|_| is_integer);
+        if let Some(least) = least {
+            digits = format!("{digits:0>least$}");
+        }
+        let zeros = is_integer && least.is_none() || is_float && float.is_finite();
+        let text = self.padded(prefix, digits, zeros);
+        if "XEFG".contains(directive) { text.to_uppercase() } else { text }
+    }
+
+    /// Filled up to the width, with zeros behind the prefix if the flags and the number want that.
+    fn padded(&self, prefix: &str, digits: String, zeros: bool) -> String {
+        if prefix.is_empty() && self.width == 0 {
+            return digits;
+        }
+        let left = self.width.saturating_sub(prefix.len());
+        let text = format!("{prefix}{digits}");
+        match self.flags.contains('-') {
+            true => format!("{text:<0$}", self.width),
+            false if zeros && self.flags.contains('0') => format!("{prefix}{digits:0>left$}"),
+            false => format!("{text:>0$}", self.width),
+        }
     }
 }
 
@@ -215,20 +281,5 @@ fn general(value: f64, digits: usize) -> String {
             Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
             None => rounded,
         },
-    }
-}
-
-/// Filled up to the width that the options ask for.
-fn padded(options: &str, value: &str) -> String {
-    let width = options.split('.').next().unwrap_or_default();
-    let digits = width.trim_start_matches(['-', '+', ' ', '#', '0']);
-    let Ok(width) = digits.parse::<usize>() else { return value.to_owned() };
-    let width = width.min(LONGEST_TEXT);
-    if options.contains('-') {
-        format!("{value:<width$}")
-    } else if options.starts_with('0') {
-        format!("{value:0>width$}")
-    } else {
-        format!("{value:>width$}")
     }
 }

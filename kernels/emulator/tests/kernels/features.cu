@@ -158,3 +158,9 @@ extern "C" __global__ void prints(float value)
 {
     printf("thread %d of %u: %.2f%% %s\n", threadIdx.x, blockDim.x, value, "done");
 }
+
+extern "C" __global__ void formats(int *out)
+{
+    out[0] = printf("%#x|%+d|% d|%05d|%-4d|%.3d|%*d|\n", 255, 7, 7, -42, 5, 6, 4, 3);
+    out[1] = printf("%p %.2s %E %+.1f %06.2f %#o 100%%\n", (void *)0, "abc", 12345.678, 2.25, -1.5, 8);
+}
