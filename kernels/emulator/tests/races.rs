@@ -222,6 +222,7 @@ fn wrong_kernels_in_device_memory() {
         ("a_lock_without_a_fence", [4, 32], [172, 172], CALL),
         ("one_too_many", [1, 128], [179, 179], ONE),
         ("a_copy_of_what_another_writes", [1, 128], [187, 186], BLOCK),
+        ("a_copy_whose_source_changes", [1, 128], [577, 576], BLOCK),
         ("two_lines_write", [4, 128], [439, 438], LAUNCHES),
         ("overwritten_by_the_last", [4, 128], [448, 453], AFTER),
         ("a_flag_asked_once", [4, 32], [461, 462], VOLATILE_LAUNCH),

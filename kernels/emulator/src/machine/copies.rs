@@ -26,6 +26,8 @@ pub(crate) struct Pending {
     pub(crate) bytes: usize,
     /// How many bytes are read; the rest is zero.
     pub(crate) read: usize,
+    /// When the last barrier of the block was.
+    barrier: u32,
 }
 
 /// The copies of a warp.
@@ -41,9 +43,10 @@ impl Copies {
         self.committed = [0; WARP];
     }
 
-    pub(crate) fn start(&mut self, lane: usize, to: u64, from: u64, bytes: usize, read: usize) {
-        let group = self.committed[lane];
-        self.pending.push(Pending { lane, group, to, from, bytes, read });
+    /// The copy counts to the group that its lane commits next.
+    pub(crate) fn start(&mut self, copy: Pending) {
+        let group = self.committed[copy.lane];
+        self.pending.push(Pending { group, ..copy });
     }
 
     pub(crate) fn commit(&mut self, lanes: u32) {
@@ -104,7 +107,9 @@ impl Machine<'_> {
                 }
             }
             self.touch_shared(warp, write, None)?;
-            warp.copies.start(lane, to, from[lane], copy.bytes, wanted);
+            let (from, barrier) = (from[lane], self.shared.order.barrier);
+            let (group, read) = (0, wanted);
+            warp.copies.start(Pending { lane, group, to, from, bytes, read, barrier });
         }
         // Each writes a word at least. (Whether it is inside is found when it arrives.)
         let words = (self.shared.bytes.len() / NARROWEST).max(WARP);
@@ -138,9 +143,39 @@ impl Machine<'_> {
         }
     }
 
+    /// Notes that copies may have read their sources until now, if a barrier came meanwhile.
+    fn touch_sources(&mut self, warp: &Warp, copies: &[Pending]) -> Result<()> {
+        let order = &self.shared.order;
+        let is_late =
+            |copy: &&Pending| copy.read > 0 && (order.partial || copy.barrier != order.barrier);
+        let late = copies.iter().filter(is_late).collect::<Vec<_>>();
+        // Those of one instruction.
+        for copies in late.chunk_by(|a, b| a.lane < b.lane && a.read == b.read) {
+            let (bytes, direction) = (copies[0].read, Direction::READ);
+            let (mut from, mut lanes) = ([0; WARP], 0);
+            for copy in copies {
+                from[copy.lane] = copy.from;
+                lanes |= 1 << copy.lane;
+            }
+            let part = Part { space: Space::Global, addresses: &from, lanes };
+            let buffer = self.find_buffer(warp.pc, copies[0].from);
+            let is_noted = bytes.is_power_of_two()
+                && self.memory.holds_lanes(buffer, &from, lanes, bytes)
+                && self.note_lanes(warp, &part, bytes, direction);
+            for copy in copies.iter().filter(|_| !is_noted) {
+                let (lane, address) = (copy.lane, copy.from);
+                let read = LaneAccess { lane, address, bytes, direction };
+                self.touch_global_lane(warp, read, None)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Lets the bytes of copies arrive, as lanes wait for them.
     pub(super) fn finish_copies(&mut self, warp: &mut Warp, lanes: u32, left: u32) -> Result<()> {
-        for copy in warp.copies.arrive(lanes, left) {
+        let arrived = warp.copies.arrive(lanes, left);
+        self.touch_sources(warp, &arrived)?;
+        for copy in arrived {
             let mut bytes = [0; WIDEST];
             let is_whole = self.read_whole(warp, &copy, &mut bytes[..copy.read]);
             let each = if is_whole { 0 } else { copy.read };

@@ -563,3 +563,18 @@ KERNEL a_flag_for_a_block(const word *in, word *out, volatile word *flag)
     __threadfence();
     out[512 + 128 * blockIdx.x % 512 + t] = out[127 - t];
 }
+
+// Wrong: until a thread waits for its copy, that may read.
+KERNEL a_copy_whose_source_changes(const word *in, word *out, word *flag)
+{
+    __shared__ word tile[128];
+    word t = threadIdx.x, address = (word)__cvta_generic_to_shared(&tile[t]);
+    out[t] = in[t];
+    __syncthreads();
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(address), "l"(out + t) : "memory");
+    __syncthreads();
+    out[127 - t] = 5;
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    out[128 + t] = tile[t];
+}
