@@ -81,6 +81,7 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         ("setp", _) => compare::lookup(form),
         ("slct", _) => bits::choose(form),
         ("dp4a" | "dp2a", _) => integer::dot(form),
+        ("vabsdiff2" | "vabsdiff4", ["u32", "u32", "u32"]) => integer::differences(form),
         ("mov" | "selp", _) => bits::lookup(form),
         (_, ["f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"]) => float::lookup(form),
         (
@@ -161,6 +162,10 @@ mod tests {
         let halves = [0x0003_ffff, 0x0504_0302, 1];
         assert_eq!(evaluate("dp2a.lo.u32.u32", halves), 1 + 131_070 + 9);
         assert_eq!(evaluate("dp2a.hi.s32.s32", halves), 1 + 15 - 4);
+        let parts = [0x01ff_8000, 0x0300_0102, 1000];
+        assert_eq!(evaluate("vabsdiff4.u32.u32.u32", parts), 0x02ff_7f02);
+        assert_eq!(evaluate("vabsdiff4.u32.u32.u32.add", parts), 1000 + 2 + 255 + 127 + 2);
+        assert_eq!(evaluate("vabsdiff2.u32.u32.u32.add", parts), 1000 + 0x101 + 0x7efe);
     }
 
     #[test]

@@ -101,6 +101,33 @@ pub(crate) fn dot(form: &mut Form<'_>) -> Option<Operation> {
     })
 }
 
+/// `vabsdiff2` and `vabsdiff4`: how far halves or bytes are apart; with `add`, a number and the sum
+/// of that.
+pub(crate) fn differences(form: &mut Form<'_>) -> Option<Operation> {
+    const HALF: u32 = 16;
+    const BYTE: u32 = 8;
+    macro_rules! parts {
+        ($bits:ident) => {
+            match form.take("add") {
+                true => operation!(|a: u32, b: u32, c: u32| -> u32 {
+                    apart(a, b, $bits).fold(c, |sum, (part, _)| sum.wrapping_add(part))
+                }),
+                false => operation!(|a: u32, b: u32, _c: u32| -> u32 {
+                    apart(a, b, $bits).fold(0, |all, (part, place)| all | part << place)
+                }),
+            }
+        };
+    }
+    Some(if form.base == "vabsdiff2" { parts!(HALF) } else { parts!(BYTE) })
+}
+
+/// How far the parts of two words are apart, with their places in bits.
+fn apart(a: u32, b: u32, bits: u32) -> impl Iterator<Item = (u32, u32)> {
+    let part = move |word: u32, place| word >> place & (1 << bits) - 1;
+    let places = (0..u32::BITS).step_by(bits as usize);
+    places.map(move |place| (part(a, place).abs_diff(part(b, place)), place))
+}
+
 /// The product of the lower 24 bits of two numbers.
 fn product_of_24(a: u32, b: u32, signed: bool) -> i64 {
     let number = |bits: u32| match signed {
