@@ -16,7 +16,7 @@ use crate::memory::{Memory, Notes};
 use crate::module::{Kernel, Module};
 use crate::program::{Instruction, Op, Preset, Program, Special, Strength};
 use crate::registers::{Class, Registers, Slot};
-use crate::space::FUNCTIONS;
+use crate::space::{FUNCTIONS, Space};
 
 mod access;
 mod atomic;
@@ -174,7 +174,7 @@ impl<'a> Machine<'a> {
                     Special::Blocks(axis) => launch.grid[axis].into(),
                     Special::DynamicSharedBytes => launch.shared_bytes.into(),
                     Special::SharedBytes => shared_bytes.into(),
-                    Special::Zero => 0,
+                    Special::Zero | Special::Cooperation => 0,
                     Special::One => 1,
                     Special::Block(axis) => {
                         of_blocks.push((*slot, axis));
@@ -552,9 +552,19 @@ impl<'a> Machine<'a> {
                 return self.branch_table(warp, *index, targets, lanes);
             }
             Op::Trap => {
-                let what = "the kernel executes a trap".to_owned();
+                let asks = |preset: &(Slot, Preset)| {
+                    matches!(preset.1, Preset::Special(Special::Cooperation))
+                };
+                let (kind, what) = match self.program.presets.iter().any(asks) {
+                    true => (
+                        FaultKind::Unsupported,
+                        "a barrier for all blocks needs a cooperative launch, which is not \
+                         supported",
+                    ),
+                    false => (FaultKind::Trap, "the kernel executes a trap"),
+                };
                 let lane = lanes.trailing_zeros() as usize;
-                return Err(self.fault(warp, FaultKind::Trap, lane, what));
+                return Err(self.fault(warp, kind, lane, what.to_owned()));
             }
             Op::NoFunction(pointer) => {
                 let lane = lanes.trailing_zeros() as usize;
@@ -740,7 +750,31 @@ impl<'a> Machine<'a> {
             true => "a deadlock: all threads wait, and no thread gets anywhere",
             false => "no thread gets anywhere",
         };
-        self.everywhere(FaultKind::NoProgress, what.to_owned(), warps)
+        let mut fault = self.everywhere(FaultKind::NoProgress, what.to_owned(), warps);
+        if self.looks_at_blocks(warps) {
+            fault.what += "; if they wait for another block: blocks run in any order, here one \
+                           after another; a block that waits for earlier ones takes its number \
+                           from an atomic counter";
+        }
+        fault
+    }
+
+    /// Do running threads look at what another block may set, rather than take a lock?
+    fn looks_at_blocks(&self, warps: &[Warp]) -> bool {
+        let is_flag = |op: &Op| match op {
+            Op::Load(load) => {
+                load.strength != Strength::Weak && load.address.space != Space::Shared
+            }
+            Op::Atomic(atomic) => atomic.swap.is_none() && atomic.address.space != Space::Shared,
+            _ => false,
+        };
+        let looks = |pc: usize| {
+            let line = &self.place_at(pc).source;
+            let mut code = self.program.code.iter().enumerate();
+            code.any(|(at, one)| is_flag(&one.operation) && self.place_at(at).source == *line)
+        };
+        let mut groups = warps.iter().flat_map(Warp::runnable);
+        self.launch.grid != [1; 3] && groups.any(|group| looks(group.pc))
     }
 
     /// A fault of the whole block. Says which lanes are where.

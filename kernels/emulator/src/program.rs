@@ -95,6 +95,8 @@ pub(crate) enum Special {
     LanesFrom,
     DynamicSharedBytes,
     SharedBytes,
+    /// What the driver tells of a cooperative launch: that it is none.
+    Cooperation,
     Zero,
     One,
 }

@@ -239,6 +239,32 @@ fn lanes_that_do_not_come_to_a_shuffle() {
 }
 
 #[test]
+fn numbers_of_threads() {
+    let mut device = Device::tests("faults");
+    let output = device.words("out", 0..64);
+    for ([first, others], wrong) in [
+        ([36, 36], "a barrier for 36 threads: the number has to be a multiple of 32"),
+        ([64, 96], "waits at barrier 1 for 96 threads, and others there, at line "),
+    ] {
+        let arguments = arguments![u64 output, u32 first, u32 others];
+        let (kind, text) = fault(&mut device, "barrier_for_some", 64, &arguments);
+        assert_eq!(kind, FaultKind::Barrier);
+        assert!(text.contains(wrong), "{text}");
+    }
+    let arguments = arguments![u64 output, u32 64, u32 64];
+    device.run("barrier_for_some", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
+
+    for width in [1, 2, 4, 8, 16, 32] {
+        let arguments = arguments![u64 output, u32 width];
+        device.run("shuffle_of_width", [1, 1, 1], [32, 1, 1], &arguments).unwrap();
+    }
+    let arguments = arguments![u64 output, u32 12];
+    let (kind, text) = fault(&mut device, "shuffle_of_width", 32, &arguments);
+    assert_eq!(kind, FaultKind::InactiveLane);
+    assert!(text.contains("a shuffle among 12 lanes: the width has to be a power of two"));
+}
+
+#[test]
 fn no_progress() {
     let mut device = Device::tests("faults");
     device.options.patience = 1 << 20;
@@ -259,7 +285,12 @@ fn no_progress() {
         let (kind, text) = fault(&mut device, "waits_for_ever", 1, &arguments);
         assert_eq!(kind, FaultKind::NoProgress);
         assert!(text.contains("a deadlock") && text.contains("lane 0 of warp 0 runs"));
+        assert!(!text.contains("another block"), "{text}");
     }
+    let fault = device.run("waits_for_ever", [2, 1, 1], [1, 1, 1], &arguments).unwrap_err();
+    assert!(
+        fault.to_string().contains("; if they wait for another block: blocks run in any order")
+    );
 }
 
 #[test]
@@ -301,6 +332,9 @@ fn locks_and_flags_work() {
 fn traps_and_assertions() {
     let mut device = Device::tests("faults");
     device.run("trapped", [1, 1, 1], [32, 1, 1], &arguments![u32 31]).unwrap();
+    let (kind, text) = fault(&mut device, "barrier_of_the_grid", 1, &arguments![]);
+    assert_eq!(kind, FaultKind::Unsupported);
+    assert!(text.contains("needs a cooperative launch"), "{text}");
     let (kind, text) = fault(&mut device, "trapped", 32, &arguments![u32 7]);
     assert_eq!(kind, FaultKind::Trap);
     assert!(text.ends_with("thread (8, 0, 0)"), "{text}");

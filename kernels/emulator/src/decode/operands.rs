@@ -438,8 +438,7 @@ fn special(name: &str) -> Option<Special> {
             "%total_smem_size" => Special::SharedBytes,
             "%smid" | "%gridid" => Special::Zero,
             "%nsmid" => Special::One,
-            // What the driver tells a kernel: of cooperative launches, which there are none.
-            name if name.starts_with("%envreg") => Special::Zero,
+            name if name.starts_with("%envreg") => Special::Cooperation,
             _ => return None,
         },
     })

@@ -20,6 +20,15 @@ impl Machine<'_> {
         }
         let threads = barrier.threads;
         let threads = threads.map(|slot| warp.registers.get(slot, lane) as u32);
+        if let Some(count) = threads
+            && (count == 0 || !count.is_multiple_of(WARP as u32))
+        {
+            let what = format!(
+                "a barrier for {count} threads: the number has to be a multiple of {WARP}, for \
+                 barriers count whole warps"
+            );
+            return Err(self.fault(warp, FaultKind::Barrier, lane, what));
+        }
         if barrier.only_arrive {
             self.arrivals[number as usize] += arrived(warp, warp.lanes);
             let lanes = active(warp.lanes).map(|lane| warp.index * WARP + lane);
@@ -45,6 +54,7 @@ impl Machine<'_> {
             let first = warps.iter().flat_map(|warp| warp.at_barrier(number)).next();
             let Some(reason) = first.map(|waiting| waiting.reason) else { continue };
             let Reason::Barrier { threads, .. } = reason else { continue };
+            self.check_numbers(warps, number)?;
             let lanes_of =
                 |warp: &Warp| warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes);
             let complete = match threads {
@@ -74,6 +84,27 @@ impl Machine<'_> {
         if warps.iter().any(at_barrier) {
             fault.kind = FaultKind::Barrier;
         }
+        Err(fault)
+    }
+
+    /// Do all that wait at a barrier say the same number of threads?
+    fn check_numbers(&self, warps: &[Warp], number: u32) -> Result<()> {
+        let all = warps.iter().flat_map(|warp| warp.at_barrier(number).map(move |w| (warp, w)));
+        let mut all = all.filter_map(|(warp, waiting)| match waiting.reason {
+            Reason::Barrier { threads, .. } => Some((warp, waiting.group, threads?)),
+            _ => None,
+        });
+        let Some((_, first, count)) = all.next() else { return Ok(()) };
+        let Some((warp, group, other)) = all.find(|(.., other)| *other != count) else {
+            return Ok(());
+        };
+        let what = format!(
+            "waits at barrier {number} for {other} threads, and others there, at {}, for {count}",
+            self.place(first.pc)
+        );
+        let lane = group.lanes.trailing_zeros() as usize;
+        let mut fault = self.fault(warp, FaultKind::Barrier, lane, what);
+        fault.place = Some(self.place(group.pc));
         Err(fault)
     }
 

@@ -161,6 +161,15 @@ impl Machine<'_> {
         let mut values = [0; WARP];
         let mut sources = [0; WARP];
         let (mut found, mut strays, mut all_there) = (0, 0, 0);
+        let lane = warp.lanes.trailing_zeros() as usize;
+        let beside = !(warp.registers.get(shuffle.clamp, lane) as u32 >> 8) & 31;
+        if !(beside + 1).is_power_of_two() && self.options.checks.shuffles {
+            let what = format!(
+                "a shuffle among {} lanes: the width has to be a power of two from 1 to {WARP}",
+                beside + 1
+            );
+            return Err(self.fault(warp, FaultKind::InactiveLane, lane, what));
+        }
         for lane in active(warp.lanes) {
             let distance = warp.registers.get(shuffle.lane, lane) as usize & 31;
             let clamp = warp.registers.get(shuffle.clamp, lane) as usize;

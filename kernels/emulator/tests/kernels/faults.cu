@@ -171,3 +171,24 @@ extern "C" __global__ void shuffle_in_a_branch(unsigned int *out)
     }
     out[t] = at;
 }
+
+// As cooperative_groups' grid barrier does it: two words tell of a cooperative launch.
+extern "C" __global__ void barrier_of_the_grid()
+{
+    unsigned int there;
+    asm volatile("mov.u32 %0, %%envreg2;" : "=r"(there));
+    if (there == 0)
+        __trap();
+}
+
+extern "C" __global__ void barrier_for_some(unsigned int *out, unsigned int first, unsigned int others)
+{
+    unsigned int count = threadIdx.x < 32 ? first : others;
+    asm volatile("barrier.sync 1, %0;" :: "r"(count) : "memory");
+    out[threadIdx.x] = count;
+}
+
+extern "C" __global__ void shuffle_of_width(unsigned int *out, int width)
+{
+    out[threadIdx.x] = __shfl_down_sync(0xffffffff, threadIdx.x, 1, width);
+}
