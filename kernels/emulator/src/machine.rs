@@ -429,7 +429,7 @@ impl<'a> Machine<'a> {
             }
             if let Op::Compute(operation, operands) = &instruction.operation {
                 if lanes != 0 {
-                    operation.apply(&mut warp.registers, operands, lanes);
+                    operation.apply(&mut warp.registers, operands, lanes, warp.live);
                 }
                 warp.pc += 1;
                 if warp.taint.is_none() && !is_watched {
@@ -526,7 +526,7 @@ impl<'a> Machine<'a> {
         {
             let lanes = self.count(warp, pc, instruction);
             if lanes != 0 {
-                operation.apply(&mut warp.registers, operands, lanes);
+                operation.apply(&mut warp.registers, operands, lanes, warp.live);
             }
             pc += 1;
         }

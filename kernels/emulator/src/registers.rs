@@ -70,10 +70,16 @@ impl Operation {
         Self { role, ..self }
     }
 
-    /// Computes in the lanes of a mask.
+    /// Computes in the lanes of a mask. What is in lanes that have ended does not matter.
     #[inline(always)]
-    pub(crate) fn apply(&self, registers: &mut Registers, operands: &Operands, mask: u32) {
-        if self.changes_all && mask != u32::MAX {
+    pub(crate) fn apply(
+        &self,
+        registers: &mut Registers,
+        operands: &Operands,
+        mask: u32,
+        live: u32,
+    ) {
+        if self.changes_all && mask != u32::MAX && mask | !live != u32::MAX {
             self.apply_to_some(registers, operands, mask);
         } else {
             (self.compute)(registers, operands, mask);

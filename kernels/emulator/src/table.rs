@@ -117,7 +117,7 @@ mod tests {
             registers.broadcast(slot(*class, index as u16), sources[index]);
         }
         let operands = Operands { result: 3, sources: [0, 1, 2, 0] };
-        operation.apply(&mut registers, &operands, 1 << 5);
+        operation.apply(&mut registers, &operands, 1 << 5, u32::MAX);
         assert_eq!(registers.get(slot(operation.result, 3), 4), 0, "{name}: masked");
         registers.get(slot(operation.result, 3), 5)
     }
