@@ -39,10 +39,11 @@ pub fn advice(said: &str, compute: &str) -> Vec<String> {
     all
 }
 
-/// The first line of `file` that a compiler names: `my.cu(12): error: …`, or
-/// `my.cu:12:5: error: …`.
+/// The first line of `file` that a compiler names, if it can with an error:
+/// `my.cu(12): error: …`, or `my.cu:12:5: error: …`.
 pub fn first_line(file: &str, said: &str) -> Option<u32> {
-    let (_, rest) = said.split_once(file)?;
+    let error = said.lines().find(|line| line.contains(file) && line.contains("error: "));
+    let (_, rest) = error.unwrap_or(said).split_once(file)?;
     let digits = rest.get(1..)?;
     let end = digits.find(|c: char| !c.is_ascii_digit())?;
     digits[..end].parse().ok()
@@ -97,6 +98,7 @@ mod tests {
         let of = |said| first_line("my.cu", said);
         assert_eq!(of("my.cu(12): error: expected a `;`"), Some(12));
         assert_eq!(of("my.cu:7:5: error: unknown"), Some(7));
+        assert_eq!(of("my.cu(3): warning #177-D: unused\nmy.cu(5): error: unknown"), Some(5));
         assert_eq!(of("the compiler does not end"), None);
     }
 

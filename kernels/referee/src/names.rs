@@ -25,13 +25,22 @@ pub fn in_source(text: &str) -> String {
 
 /// What is said of `tile[33]`, said of `tile[1][1]`, where the source declares `tile[32][32]` in
 /// shared memory, of elements that are as large as the access; nothing where it tells no rows.
+/// Where it declares fewer elements, each is a structure, and bytes are said.
 pub(crate) fn in_rows(what: &str, source: &str) -> Option<String> {
     let (before, place) = what.split_once(" of shared memory, ")?;
     let (name, rest) = place.split_once('[')?;
     let (index, after) = rest.split_once(']')?;
     let mut index: u64 = index.parse().ok()?;
     let (_, bytes) = before.rsplit_once(" bytes at ")?.0.rsplit_once(' ')?;
-    let rows = rows(name, bytes.parse().ok()?, &without_comments(source))?;
+    let bytes: u64 = bytes.parse().ok()?;
+    let (element, rows) = rows(name, &without_comments(source))?;
+    if element.is_none() && index >= rows.iter().product() {
+        let bytes = index * bytes;
+        return Some(format!("{before} of shared memory, {bytes} bytes into {name}{after}"));
+    }
+    if element != Some(bytes) || rows.len() == 1 {
+        return None;
+    }
     let mut places = vec![];
     for size in rows.iter().rev() {
         places.push(format!("[{}]", index.checked_rem(*size)?));
@@ -41,8 +50,9 @@ pub(crate) fn in_rows(what: &str, source: &str) -> Option<String> {
     (index == 0).then(|| format!("{before} of shared memory, {name}{places}{after}"))
 }
 
-/// The sizes of an array of several dimensions, in the only declaration of this name.
-fn rows(name: &str, bytes: u64, code: &str) -> Option<Vec<u64>> {
+/// The bytes of an element, if its type tells, and the sizes of an array, in the only declaration
+/// of this name.
+fn rows(name: &str, code: &str) -> Option<(Option<u64>, Vec<u64>)> {
     let mut found = BTreeSet::new();
     for declaration in code.split("__shared__").skip(1) {
         let declaration = declaration.split(';').next()?;
@@ -61,10 +71,10 @@ fn rows(name: &str, bytes: u64, code: &str) -> Option<Vec<u64>> {
         "int" | "float" => Some(4),
         "long" | "double" | "size_t" => Some(8),
         _ => None,
-    })?;
+    });
     let sizes = sizes.trim_end().strip_suffix(']')?.split("][");
     let sizes = sizes.map(|size| value(size, code, DEEPEST)).collect::<Option<Vec<_>>>()?;
-    (element == bytes && sizes.len() > 1).then_some(sizes)
+    Some((element, sizes))
 }
 
 /// The number that an expression stands for, of numbers, macros and constants.
@@ -121,6 +131,8 @@ mod tests {
             ("__shared__ float tile[1024];", ""),
             ("__shared__ double tile[32][32];", ""),
             ("__shared__ float4 tile[32][32];", ""),
+            ("__shared__ Key tile[32];", "132 bytes into tile"),
+            ("__shared__ Key tile[64];", ""),
             ("__shared__ float tile[3][4];", ""),
             ("template <int N> __global__ void f() { __shared__ float tile[N][N]; }", ""),
             ("__shared__ float tile[32][32];} { __shared__ float tile[16][64];", ""),
