@@ -154,19 +154,20 @@ fn all() -> Result<()> {
                 while let Some((exercise, name)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                     match attempt(exercise, name) {
                         Ok(one) => tried.lock().expect("nobody panics").extend(one),
-                        Err(error) => *failed.lock().expect("nobody panics") = Some(error),
+                        Err(error) => {
+                            eprintln!("error: {error:#}");
+                            *failed.lock().expect("nobody panics") = Some(error);
+                        }
                     }
                     eprintln!("{}, {name}", exercise.name);
                 }
             });
         }
     });
-    if let Some(error) = failed.into_inner()? {
-        return Err(error);
-    }
     let mut tried = tried.into_inner()?;
     tried.sort_by(|a, b| (&a.exercise, &a.name).cmp(&(&b.exercise, &b.name)));
-    print(&tried)
+    print(&tried)?;
+    failed.into_inner()?.map_or(Ok(()), Err)
 }
 
 /// Nothing if the kernel rightly computes other numbers.
