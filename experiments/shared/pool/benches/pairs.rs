@@ -10,19 +10,21 @@ use std::rc::Rc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Fake, World};
-use pool::book::Book;
+use pool::shelves::Shelves;
 
-fn book(criterion: &mut Criterion) {
+fn pairs(criterion: &mut Criterion) {
     let world = World::new(usize::MAX);
     let stream = world.stream();
-    let mut book = Book::new(Fake(Rc::clone(&world)), usize::MAX);
-    criterion.bench_function("book", |bencher| {
-        bencher.iter(|| {
-            let block = book.take(&stream, black_box(4 << 20));
-            book.give(black_box(block.expect("there is memory")));
+    let pool = Shelves::new(Fake(Rc::clone(&world)), usize::MAX);
+    for (name, thread) in [("shelf", 0), ("book", usize::MAX)] {
+        criterion.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let block = pool.take(thread, &stream, black_box(4 << 20));
+                pool.give(thread, black_box(block.expect("there is memory")));
+            });
         });
-    });
+    }
 }
 
-criterion_group!(benches, book);
+criterion_group!(benches, pairs);
 criterion_main!(benches);

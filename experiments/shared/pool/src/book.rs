@@ -97,14 +97,21 @@ pub struct Stats {
     pub lost: u64,
 }
 
-/// A block of memory that was handed out. It has to be given back to its book.
+/// A block of memory. One that was handed out has to be given back.
 #[derive(Debug)]
 pub struct Block<M> {
     /// The memory, of the size of a [`Class`].
     pub memory: M,
-    class: Class,
+    pub(crate) class: Class,
     arena: usize,
+    /// The name of the stream that it was handed out for last, by the shelves.
+    pub(crate) stream: usize,
+    /// The thread that it was handed out to last.
+    pub(crate) thread: usize,
 }
+
+/// A block, for the way from hand to hand: all that moves is its address.
+pub type Boxed<M> = Box<Block<M>>;
 
 impl<M> Block<M> {
     /// How large it is: at least as large as asked for.
@@ -117,7 +124,7 @@ impl<M> Block<M> {
 struct Arena<D: Device> {
     name: usize,
     stream: D::Stream,
-    free: Vec<Vec<D::Memory>>,
+    free: Vec<Vec<Boxed<D::Memory>>>,
 }
 
 impl<D: Device> Arena<D> {
@@ -130,7 +137,7 @@ impl<D: Device> Arena<D> {
 /// A block that is free on its own stream, but may be in use on others until these
 /// events are done.
 struct Parked<D: Device> {
-    block: Block<D::Memory>,
+    block: Boxed<D::Memory>,
     events: Vec<D::Event>,
 }
 
@@ -146,7 +153,7 @@ enum Busy {
 }
 
 /// The bookkeeping of one pool.
-pub struct Book<D: Device> {
+pub(crate) struct Book<D: Device> {
     device: D,
     cap_bytes: usize,
     arenas: Vec<Arena<D>>,
@@ -156,13 +163,13 @@ pub struct Book<D: Device> {
 
 impl<D: Device> Book<D> {
     /// An empty pool, which will never hold more than `cap_bytes`.
-    pub fn new(device: D, cap_bytes: usize) -> Book<D> {
+    pub(crate) fn new(device: D, cap_bytes: usize) -> Book<D> {
         let (arenas, parked, stats) = (vec![], vec![], Stats::default());
         Book { device, cap_bytes, arenas, parked, stats }
     }
 
     /// What it holds, and what it has done.
-    pub fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         let parked = self.parked.iter().map(|parked| parked.block.bytes());
         let free = self.arenas.iter().flat_map(|arena| {
             let free = Class::largest_first().zip(arena.free.iter().rev());
@@ -172,36 +179,24 @@ impl<D: Device> Book<D> {
         Stats { in_use_bytes: self.stats.held_bytes - idle_bytes, ..self.stats }
     }
 
-    // ANCHOR: take
-    /// Hands out a block of at least `bytes` for use on `stream`, and on no other.
-    #[inline]
-    pub fn take(
-        &mut self,
-        stream: &D::Stream,
-        bytes: usize,
-    ) -> Result<Block<D::Memory>, Error<D::Error>> {
-        let class = Class::of(bytes).ok_or(Error::TooLarge)?;
+    // ANCHOR: at_hand
+    /// A block that was freed on this stream.
+    pub(crate) fn at_hand(&mut self, stream: &D::Stream, class: Class) -> Option<Boxed<D::Memory>> {
         let name = D::name(stream);
-        let arena = self.arenas.iter().position(|arena| arena.name == name);
-        if let Some(arena) = arena
-            && let Some(memory) = self.arenas[arena].free[class.index()].pop()
-        {
-            self.stats.reused += 1;
-            return Ok(Block { memory, class, arena });
-        }
-        self.find(stream, class)
+        let arena = self.arenas.iter().position(|arena| arena.name == name)?;
+        let block = self.arenas[arena].free[class.index()].pop()?;
+        self.stats.reused += 1;
+        Some(block)
     }
 
     /// Takes a block back. Its own stream may still be about to use it, no other may.
-    #[inline]
-    pub fn give(&mut self, block: Block<D::Memory>) {
-        self.arenas[block.arena].free[block.class.index()].push(block.memory);
+    pub(crate) fn give(&mut self, block: Boxed<D::Memory>) {
+        self.arenas[block.arena].free[block.class.index()].push(block);
     }
-    // ANCHOR_END: take
+    // ANCHOR_END: at_hand
 
     /// Takes a block back that these streams may still be about to use, too.
-    #[cold]
-    pub fn give_after(&mut self, block: Block<D::Memory>, streams: &[D::Stream]) {
+    pub(crate) fn give_after(&mut self, block: Boxed<D::Memory>, streams: &[D::Stream]) {
         match streams.iter().map(|stream| self.device.record(stream)).collect() {
             Ok(events) => self.parked.push(Parked { block, events }),
             Err(_) => self.lose(block),
@@ -209,39 +204,45 @@ impl<D: Device> Book<D> {
     }
 
     /// A block where the stream has none: from another stream that is done with it, or
-    /// new, or from one that is not done with it.
-    #[cold]
-    fn find(
+    /// new, or from one that is not done with it. If memory is short, `collect` gives back
+    /// what lies elsewhere.
+    pub(crate) fn find(
         &mut self,
         stream: &D::Stream,
         class: Class,
-    ) -> Result<Block<D::Memory>, Error<D::Error>> {
+        collect: impl Fn(&mut Self),
+    ) -> Result<Boxed<D::Memory>, Error<D::Error>> {
         let (bytes, cap) = (class.bytes(), self.cap_bytes);
         let fits = |held: usize| held.saturating_add(bytes) <= cap;
-        if !fits(self.stats.held_bytes) && !fits(self.stats().in_use_bytes) {
-            return Err(self.full(bytes));
+        if !fits(self.stats.held_bytes) {
+            collect(self);
+            if !fits(self.stats().in_use_bytes) {
+                return Err(self.full(bytes));
+            }
         }
         let arena = self.arena(stream).map_err(Error::Stream)?;
-        if let Some(memory) = self.scavenge(arena, class, Busy::Leave) {
-            return Ok(Block { memory, class, arena });
+        if let Some(block) = self.scavenge(arena, class, Busy::Leave) {
+            return Ok(block);
         }
         let mut keep = cap - bytes;
         if fits(self.stats.held_bytes) {
             match self.allocate(arena, class) {
-                Err(e) if D::is_out_of_memory(&e) => keep = 0,
-                memory => return Ok(Block { memory: memory?, class, arena }),
+                Err(e) if D::is_out_of_memory(&e) => {
+                    collect(self);
+                    keep = 0;
+                }
+                block => return Ok(block?),
             }
         }
-        if let Some(memory) = self.scavenge(arena, class, Busy::Await) {
-            return Ok(Block { memory, class, arena });
+        if let Some(block) = self.scavenge(arena, class, Busy::Await) {
+            return Ok(block);
         }
         // What is free has another size, and stands in the way.
         self.shrink(keep);
         if !fits(self.stats.held_bytes) {
             return Err(self.full(bytes));
         }
-        let memory = self.allocate(arena, class)?;
-        Ok(Block { memory, class, arena })
+        Ok(self.allocate(arena, class)?)
     }
 
     fn full(&self, wanted: usize) -> Error<D::Error> {
@@ -249,14 +250,14 @@ impl<D: Device> Book<D> {
         Error::Cap { wanted, in_use, cap }
     }
 
-    fn allocate(&mut self, arena: usize, class: Class) -> Result<D::Memory, D::Error> {
+    fn allocate(&mut self, arena: usize, class: Class) -> Result<Boxed<D::Memory>, D::Error> {
         // With the arena's own handle of the stream: `is_abandoned` counts handles.
         let stream = &self.arenas[arena].stream;
         let memory = self.device.allocate(stream, class.bytes())?;
         self.stats.allocated += 1;
         self.stats.held_bytes += class.bytes();
         self.stats.peak_bytes = self.stats.peak_bytes.max(self.stats.held_bytes);
-        Ok(memory)
+        Ok(Box::new(Block { memory, class, arena, stream: 0, thread: 0 }))
     }
 
     /// The arena of a stream. If it has none, it gets that of a stream which nobody can
@@ -295,11 +296,8 @@ impl<D: Device> Book<D> {
                 self.parked.push(Parked { block, events });
             }
         }
-        for (class, free) in Class::largest_first().zip(old.free.into_iter().rev()) {
-            for memory in free {
-                let block = Block { memory, class, arena };
-                self.park_after(&old.stream, block, vec![]);
-            }
+        for block in old.free.into_iter().flatten() {
+            self.park_after(&old.stream, block, vec![]);
         }
         arena
     }
@@ -308,7 +306,7 @@ impl<D: Device> Book<D> {
     fn park_after(
         &mut self,
         stream: &D::Stream,
-        block: Block<D::Memory>,
+        mut block: Boxed<D::Memory>,
         mut events: Vec<D::Event>,
     ) {
         match self.device.record(stream) {
@@ -316,17 +314,17 @@ impl<D: Device> Book<D> {
             Err(_) => return self.lose(block),
         }
         let to = &self.arenas[block.arena].stream;
-        let memory = self.device.hand_over(block.memory, to);
-        self.parked.push(Parked { block: Block { memory, ..block }, events });
+        block.memory = self.device.hand_over(block.memory, to);
+        self.parked.push(Parked { block, events });
     }
 
     // ANCHOR: scavenge
     /// A block of this class from any arena or parking place.
-    fn scavenge(&mut self, arena: usize, class: Class, busy: Busy) -> Option<D::Memory> {
+    fn scavenge(&mut self, arena: usize, class: Class, busy: Busy) -> Option<Boxed<D::Memory>> {
         self.unpark(busy, |parked| parked == class);
-        if let Some(memory) = self.arenas[arena].free[class.index()].pop() {
+        if let Some(block) = self.arenas[arena].free[class.index()].pop() {
             self.stats.reused += 1;
-            return Some(memory);
+            return Some(block);
         }
         for other in 0..self.arenas.len() {
             if self.arenas[other].free[class.index()].is_empty() {
@@ -344,9 +342,11 @@ impl<D: Device> Book<D> {
                 }
                 self.stats.waited += 1;
             }
-            let memory = self.arenas[other].free[class.index()].pop()?;
+            let mut block = self.arenas[other].free[class.index()].pop()?;
             self.stats.moved += 1;
-            return Some(self.device.hand_over(memory, &self.arenas[arena].stream));
+            block.memory = self.device.hand_over(block.memory, &self.arenas[arena].stream);
+            block.arena = arena;
+            return Some(block);
         }
         None
     }
@@ -367,7 +367,7 @@ impl<D: Device> Book<D> {
                 Busy::Synchronize => self.device.synchronize(event).is_err(),
             });
             if events.is_empty() {
-                arena.free[block.class.index()].push(block.memory);
+                arena.free[block.class.index()].push(block);
             } else {
                 self.parked.push(Parked { block, events });
             }
@@ -376,7 +376,7 @@ impl<D: Device> Book<D> {
 
     /// Gives free blocks back to the device, the largest first, until the pool holds at
     /// most `keep_bytes` or none is left. The host waits for the work that uses them.
-    pub fn shrink(&mut self, keep_bytes: usize) {
+    pub(crate) fn shrink(&mut self, keep_bytes: usize) {
         if self.stats.held_bytes <= keep_bytes {
             return;
         }
@@ -388,9 +388,9 @@ impl<D: Device> Book<D> {
             }
             for class in Class::largest_first() {
                 while self.stats.held_bytes > keep_bytes
-                    && let Some(memory) = arena.free[class.index()].pop()
+                    && let Some(block) = arena.free[class.index()].pop()
                 {
-                    self.device.release(memory);
+                    self.device.release(block.memory);
                     self.stats.released += 1;
                     self.stats.held_bytes -= class.bytes();
                 }
@@ -399,7 +399,7 @@ impl<D: Device> Book<D> {
     }
 
     /// Gives a block up: nobody can say when its last use is done.
-    fn lose(&mut self, block: Block<D::Memory>) {
+    fn lose(&mut self, block: Boxed<D::Memory>) {
         self.stats.held_bytes -= block.bytes();
         self.stats.lost += 1;
     }

@@ -12,14 +12,13 @@ use crate::book::Device;
 #[derive(Debug)]
 pub(crate) struct Cuda(pub(crate) Arc<CudaContext>);
 
-/// Memory goes from hand to hand with each buffer; a box is quick to pass on.
-pub(crate) type Memory = Box<Piece>;
-
 /// A piece of memory.
 #[derive(Debug)]
 pub(crate) struct Piece {
     /// Memory as cudarc's slice, which knows its stream. Only the pool frees it.
     pub(crate) slice: ManuallyDrop<CudaSlice<u8>>,
+    /// Where it is; to ask the slice takes longer.
+    pub(crate) address: CUdeviceptr,
     /// The other streams that use it, while it is handed out.
     pub(crate) others: Vec<Arc<CudaStream>>,
 }
@@ -31,10 +30,10 @@ impl Piece {
     ///
     /// There are that many bytes at the address, which came from `malloc_sync` and are
     /// in no other piece.
-    unsafe fn new(stream: &Arc<CudaStream>, address: CUdeviceptr, bytes: usize) -> Memory {
+    unsafe fn new(stream: &Arc<CudaStream>, address: CUdeviceptr, bytes: usize) -> Piece {
         // SAFETY: the caller says so; and all bytes are valid, whatever they are.
         let slice = unsafe { stream.upgrade_device_ptr(address, bytes) };
-        Box::new(Piece { slice: ManuallyDrop::new(slice), others: vec![] })
+        Piece { slice: ManuallyDrop::new(slice), address, others: vec![] }
     }
 
     /// Takes the address out. If cudarc tracks uses by events, this lets the stream wait
@@ -56,7 +55,7 @@ pub(crate) fn is_one_stream(stream: &CudaStream) -> Result<(), &'static str> {
 
 impl Device for Cuda {
     type Stream = Arc<CudaStream>;
-    type Memory = Memory;
+    type Memory = Piece;
     type Event = CudaEvent;
     type Error = DriverError;
 
@@ -77,7 +76,7 @@ impl Device for Cuda {
         Arc::strong_count(stream) <= handles
     }
 
-    fn allocate(&self, stream: &Arc<CudaStream>, bytes: usize) -> Result<Memory, DriverError> {
+    fn allocate(&self, stream: &Arc<CudaStream>, bytes: usize) -> Result<Piece, DriverError> {
         self.0.bind_to_thread()?;
         // SAFETY: the context is current, and the memory is new.
         unsafe { Ok(Piece::new(stream, result::malloc_sync(bytes)?, bytes)) }
@@ -87,7 +86,7 @@ impl Device for Cuda {
         error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY
     }
 
-    fn hand_over(&self, memory: Memory, to: &Arc<CudaStream>) -> Memory {
+    fn hand_over(&self, memory: Piece, to: &Arc<CudaStream>) -> Piece {
         let (from, bytes) = (memory.slice.stream().clone(), memory.slice.len());
         let address = memory.leak();
         // The new stream waits for what the old one waits for. The streams' own handle of
@@ -100,7 +99,7 @@ impl Device for Cuda {
         unsafe { Piece::new(to, address, bytes) }
     }
 
-    fn release(&self, memory: Memory) {
+    fn release(&self, memory: Piece) {
         let stream = memory.slice.stream().clone();
         self.0.record_err(self.0.bind_to_thread());
         let address = memory.leak();

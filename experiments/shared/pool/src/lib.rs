@@ -1,7 +1,7 @@
 //! Device memory to use again: a pool with size classes, ordered by streams.
 //!
 //! Asking the driver for memory costs microseconds to milliseconds; a [`Pool`] hands out
-//! what it has, in some tens of nanoseconds and without a call of the driver.
+//! what it has, in some nanoseconds and without a call of the driver.
 //!
 //! ```text
 //!             512 B   1 KiB  …   4 MiB  …      size classes, eight to a doubling
@@ -42,10 +42,11 @@
 //!
 //! # Threads
 //!
-//! A pool can be used by several threads. One mutex guards it: taking and releasing it is a
-//! good part of what an allocation costs, but without it no buffer could be dropped on
-//! another thread. A thread that asks the driver for memory, or waits to give some back,
-//! holds it meanwhile.
+//! A pool can be used by several threads. Each has a *shelf* in it: a thread that has given a
+//! block back finds it there again, by one atomic exchange and without a lock. Everything else
+//! is in the book, which one mutex guards; so is a buffer that another thread drops. A thread
+//! that asks the driver for memory, or waits to give some back, holds the mutex meanwhile. What
+//! lies on the shelves of other threads, alive or not, is fetched when memory is short.
 //!
 //! A buffer borrows its pool. One that has to live beside its pool in a structure needs a
 //! pool that lives forever, such as a leaked box or a static.
@@ -63,20 +64,24 @@ pub mod book;
 mod class;
 mod cuda;
 pub mod driver;
+pub mod shelves;
+mod threads;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{
     CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr, DriverError, ValidAsZeroBits,
 };
 
+use book::Boxed;
 pub use book::Stats;
-use book::{Block, Book};
 pub use class::Class;
-use cuda::{Cuda, Memory};
+use cuda::{Cuda, Piece};
+use shelves::Shelves;
 
 /// Why there is no buffer.
 pub type Error = book::Error<DriverError>;
@@ -100,14 +105,13 @@ impl Default for Options {
 /// When it is dropped, it waits for the streams that use its free blocks and gives them
 /// to the driver. Buffers borrow their pool, so none is left then.
 pub struct Pool {
-    book: Mutex<Book<Cuda>>,
+    shelves: Shelves<Cuda>,
 }
 
 impl Pool {
     /// An empty pool.
     pub fn new(context: &Arc<CudaContext>, options: Options) -> Pool {
-        let book = Book::new(Cuda(context.clone()), options.cap_bytes);
-        Pool { book: Mutex::new(book) }
+        Pool { shelves: Shelves::new(Cuda(context.clone()), options.cap_bytes) }
     }
 
     /// A buffer of `len` elements for use on `stream`. It holds whatever was left in it.
@@ -123,8 +127,8 @@ impl Pool {
         len: usize,
     ) -> Result<Buffer<'_, T>, Error> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge)?;
-        let block = ManuallyDrop::new(self.lock().take(stream, bytes)?);
-        Ok(Buffer { block, len, pool: self, elements: PhantomData })
+        let block = self.shelves.take(threads::this(), stream, bytes)?;
+        Ok(Buffer { block: ManuallyDrop::new(block), len, pool: self, elements: PhantomData })
     }
 
     /// A buffer of `len` elements for use on `stream`, which are set to zero there.
@@ -142,19 +146,12 @@ impl Pool {
     /// Gives free blocks back to the driver until the pool holds at most `keep_bytes`, or
     /// has no free block. Waits for the streams that use them.
     pub fn trim(&self, keep_bytes: usize) {
-        self.lock().shrink(keep_bytes);
+        self.shelves.shrink(keep_bytes);
     }
 
     /// What it holds, and what it has done.
     pub fn stats(&self) -> Stats {
-        self.lock().stats()
-    }
-
-    /// A thread that panicked has left nothing half done. The book does not panic; cudarc
-    /// does if it gets no event for a block, which then counts as in use forever.
-    #[inline]
-    fn lock(&self) -> MutexGuard<'_, Book<Cuda>> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelves.stats()
     }
 }
 
@@ -170,7 +167,7 @@ impl fmt::Debug for Pool {
 /// It is for use on the stream that it was made for. Before anything is queued on another
 /// stream that uses it, say so with [`also_used_on`](Buffer::also_used_on).
 pub struct Buffer<'pool, T> {
-    block: ManuallyDrop<Block<Memory>>,
+    block: ManuallyDrop<Boxed<Piece>>,
     len: usize,
     pool: &'pool Pool,
     elements: PhantomData<T>,
@@ -190,6 +187,12 @@ impl<T: DeviceRepr> Buffer<'_, T> {
     /// The stream that it was made for.
     pub fn stream(&self) -> &Arc<CudaStream> {
         self.block.memory.slice.stream()
+    }
+
+    /// The address, for a call of the driver itself. Such a call is for the buffer's own
+    /// stream, or one that it is also used on.
+    pub fn address(&self) -> CUdeviceptr {
+        self.block.memory.address
     }
 
     /// The elements, for cudarc's copies and launches to read.
@@ -227,10 +230,10 @@ impl<T> Drop for Buffer<'_, T> {
         // SAFETY: this is the only place that takes the block, and nothing comes after.
         let mut block = unsafe { ManuallyDrop::take(&mut self.block) };
         if block.memory.others.is_empty() {
-            self.pool.lock().give(block);
+            self.pool.shelves.give(threads::this(), block);
         } else {
             let others = std::mem::take(&mut block.memory.others);
-            self.pool.lock().give_after(block, &others);
+            self.pool.shelves.give_after(block, &others);
         }
     }
 }

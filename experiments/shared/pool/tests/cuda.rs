@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
@@ -23,10 +24,6 @@ fn unset<'a>(pool: &'a Pool, stream: &Arc<CudaStream>, len: usize) -> Buffer<'a,
     unsafe { pool.alloc(stream, len) }.unwrap()
 }
 
-fn address(buffer: &Buffer<'_, u8>) -> u64 {
-    buffer.view().device_ptr(buffer.stream()).0
-}
-
 #[test]
 fn memory_is_used_again_and_zeroed_if_wanted() {
     alone(&[], || {
@@ -35,11 +32,12 @@ fn memory_is_used_again_and_zeroed_if_wanted() {
         let mut buffer = unset(&pool, &stream, 1000);
         let sevens = [7; 1000];
         stream.memcpy_htod(&sevens, &mut buffer.view_mut()).unwrap();
-        let first = address(&buffer);
+        let first = buffer.address();
         drop(buffer);
 
         let buffer = unset(&pool, &stream, 900);
-        assert_eq!(address(&buffer), first);
+        assert_eq!(buffer.address(), first);
+        assert_eq!(buffer.view().device_ptr(&stream).0, first);
         assert_eq!((buffer.len(), buffer.view().len()), (900, 900));
         let left = stream.clone_dtoh(&buffer.view()).unwrap();
         stream.synchronize().unwrap();
@@ -117,6 +115,44 @@ fn threads_share_a_pool() {
         assert!(stats.peak_bytes <= 16 * MIB && stats.allocated <= 16);
         drop(pool);
         assert_eq!(context.mem_get_info().unwrap(), before);
+    });
+}
+
+/// Threads at once, each with a stream of its own; what a thread that has ended gave back, and
+/// what lies on another thread's shelf, is there for the next one.
+#[test]
+fn threads_leave_nothing_behind() {
+    alone(&[], || {
+        const THREADS: usize = 8;
+        let (context, stream, _) = gpu();
+        let before = context.mem_get_info().unwrap();
+        let pool = Pool::new(&context, Options { cap_bytes: THREADS * MIB });
+        let streams = [(); THREADS].map(|()| context.new_stream().unwrap());
+        let meet = Barrier::new(THREADS);
+        thread::scope(|scope| {
+            for stream in &streams {
+                scope.spawn(|| {
+                    meet.wait();
+                    let addresses: HashSet<_> =
+                        (0..1000).map(|_| unset(&pool, stream, MIB).address()).collect();
+                    assert_eq!(addresses.len(), 1, "its own block each time");
+                    meet.wait();
+                });
+            }
+        });
+        let stats = pool.stats();
+        assert_eq!((stats.in_use_bytes, stats.held_bytes), (0, THREADS * MIB));
+        assert_eq!((stats.allocated, stats.reused), (8, 8 * 999));
+        // A thread after another, on one stream: one block serves them all.
+        for _ in 0..100 {
+            thread::scope(|scope| _ = scope.spawn(|| drop(unset(&pool, &stream, MIB))));
+        }
+        assert_eq!((pool.stats().allocated, pool.stats().moved), (8, 1));
+        // All eight at once, for one thread.
+        let all = [(); THREADS].map(|()| unset(&pool, &stream, MIB));
+        assert_eq!(all.map(|buffer| buffer.address()).into_iter().collect::<HashSet<_>>().len(), 8);
+        pool.trim(0);
+        assert_eq!((pool.stats().held_bytes, context.mem_get_info().unwrap()), (0, before));
     });
 }
 

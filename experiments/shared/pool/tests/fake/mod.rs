@@ -44,6 +44,13 @@ pub(crate) enum Failure {
 #[derive(Clone, Debug)]
 pub(crate) struct Stream(Rc<usize>);
 
+/// A piece of memory by number, with a handle of the stream that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) number: usize,
+    stream: Stream,
+}
+
 impl World {
     pub(crate) fn new(bytes: usize) -> Rc<World> {
         let world = World::default();
@@ -137,7 +144,7 @@ pub(crate) struct Fake(pub(crate) Rc<World>);
 
 impl Device for Fake {
     type Stream = Stream;
-    type Memory = usize;
+    type Memory = Piece;
     type Event = Rc<Cell<bool>>;
     type Error = Failure;
 
@@ -149,30 +156,29 @@ impl Device for Fake {
         Ok(())
     }
 
-    /// Memory here has no handle of its stream, so only the book's own is left.
-    fn only_handles(stream: &Stream, _handles: usize) -> bool {
-        Rc::strong_count(&stream.0) == 1
+    fn only_handles(stream: &Stream, handles: usize) -> bool {
+        Rc::strong_count(&stream.0) <= handles
     }
 
-    fn allocate(&self, _stream: &Stream, bytes: usize) -> Result<usize, Failure> {
+    fn allocate(&self, stream: &Stream, bytes: usize) -> Result<Piece, Failure> {
         self.0.call()?;
         if self.0.held() + bytes > self.0.bytes.get() {
             return Err(Failure::OutOfMemory);
         }
-        let memory = self.0.number();
-        self.0.allocated.borrow_mut().insert(memory, bytes);
-        Ok(memory)
+        let number = self.0.number();
+        self.0.allocated.borrow_mut().insert(number, bytes);
+        Ok(Piece { number, stream: stream.clone() })
     }
 
     fn is_out_of_memory(error: &Failure) -> bool {
         *error == Failure::OutOfMemory
     }
 
-    fn hand_over(&self, memory: usize, _to: &Stream) -> usize {
-        memory
+    fn hand_over(&self, memory: Piece, to: &Stream) -> Piece {
+        Piece { stream: to.clone(), ..memory }
     }
 
-    fn release(&self, memory: usize) {
+    fn release(&self, Piece { number: memory, stream: _ }: Piece) {
         if panicking() {
             return; // a second panic would hide the first
         }
