@@ -156,9 +156,12 @@ def transposes(lab: Lab) -> None:
 
 
 def allocations(lab: Lab) -> None:
-    """Allocate and give back, with PyTorch's pool and without it: the cases `pair` of
-    `allocation`.
+    """Allocate and give back, with PyTorch's pool and without it, and the pool's memory alone,
+    by its C++ functions, which Python's calls still add to: the cases `pair` of `allocation`.
     """
+    alloc = torch._C._cuda_cudaCachingAllocator_raw_alloc
+    delete = torch._C._cuda_cudaCachingAllocator_raw_delete
+    stream = torch.cuda.current_stream().cuda_stream
     for size in lab.allocations:
 
         # ANCHOR: allocate
@@ -168,8 +171,12 @@ def allocations(lab: Lab) -> None:
 
         # ANCHOR_END: allocate
 
-        samples = lab.time_on_host(allocate, repeat=True)
-        lab.record("allocate_and_release", {"kind": "pooled", "bytes": size}, samples)
+        def allocate_memory(_: int) -> None:
+            delete(alloc(size, stream))
+
+        for kind, work in (("pooled", allocate), ("pool_alone", allocate_memory)):
+            samples = lab.time_on_host(work, repeat=True)
+            lab.record("allocate_and_release", {"kind": kind, "bytes": size}, samples)
         torch.cuda.empty_cache()
         torch.cuda.memory.caching_allocator_enable(False)
         try:
