@@ -83,8 +83,8 @@ impl Source {
             }
             Source::Workbook(pool) => {
                 // SAFETY: `work` writes the words before anything reads them.
-                let mut buffer = unsafe { pool.alloc::<u32>(stream, words) }?;
-                work(buffer.view_mut().device_ptr_mut(stream).0)
+                let buffer = unsafe { pool.alloc::<u32>(stream, words) }?;
+                work(buffer.address())
             }
             Source::Kept(buffer) => work(buffer.device_ptr_mut(stream).0),
         }
