@@ -157,15 +157,17 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     fetch::stage(lab, &mut pageable, options)?;
 
     // 7. Copies after a pause, in which the threads have gone to sleep: small ones, which
-    //    may be better left to the driver, and large ones.
+    //    may be better left to the driver, and large ones, these in both directions.
     pinned.pause = Duration::from_millis(PAUSE_MS);
     pageable.pause = pinned.pause;
     let sizes = [SMALLEST, 4 * SMALLEST, largest / 64, largest / 16];
-    for bytes in BTreeSet::from(sizes.map(|bytes| bytes.min(largest))) {
+    let up = BTreeSet::from(sizes.map(|bytes| bytes.min(largest)));
+    let down = up.range(largest / 64..).map(|bytes| (DOWN, *bytes));
+    for (direction, bytes) in up.iter().map(|bytes| (UP, *bytes)).chain(down) {
         let mut copy = |buffers: &mut Buffers, kind, by: &mut _| {
             let case = Case::new("pause").with("kind", kind).with("bytes", bytes);
             let case = case.with("pause_ms", PAUSE_MS);
-            buffers.copy(lab, case, UP, bytes, by)
+            buffers.copy(lab, case, direction, bytes, by)
         };
         copy(&mut pinned, "pinned", &mut driver)?;
         copy(&mut pageable, "pageable", &mut driver)?;

@@ -21,7 +21,7 @@ const ROW_BITS: u32 = 4;
 const PLACES: usize = 4;
 
 // ANCHOR: shelf
-/// Free blocks of one thread, which alone puts something here. Anybody may take it away.
+/// Free blocks of one thread, which alone puts something here. Any thread may take it away.
 // In cache lines of its own: CPUs fetch two of 64 bytes at a time.
 #[repr(align(128))]
 struct Shelf<M> {
