@@ -13,7 +13,7 @@ extern "C" __global__ void transpose(const float *in, float *out, int rows, int 
         if (row + i < rows && column < columns)
             tile[threadIdx.y + i][threadIdx.x] = in[(row + i) * columns + column];
 
-    // Here, not in the loop: four loads of each thread are under way before the block waits.
+    // Here, not in the loop: four loads of each thread are in flight before the block waits.
     __syncthreads();
 
     int out_column = blockIdx.y * SIDE + threadIdx.x;
