@@ -367,6 +367,10 @@ MISSING(hypotf, ONLY_NVRTC)
 MISSING(atan2f, ONLY_NVRTC)
 MISSING(malloc, "a kernel gets its memory from the host")
 MISSING(free, "a kernel gets its memory from the host")
+#define NO_NEW __attribute__((unavailable("a kernel gets its memory from the host")))
+__device__ void *operator new(size_t) NO_NEW;
+__device__ void *operator new[](size_t) NO_NEW;
+#undef NO_NEW
 #undef ONLY_NVRTC
 #undef LESS_EXACT
 #undef MISSING

@@ -82,7 +82,7 @@ pub(crate) enum Effect {
 
 /// An instruction.
 pub(crate) struct Code {
-    /// PTX with `$0`, `$1` and so on for the operands.
+    /// PTX with `$0`, `$1` and so on for the operands; it need not end with `;`.
     pub(crate) text: String,
     /// First the registers that it sets.
     pub(crate) args: Vec<Arg>,
@@ -118,6 +118,8 @@ pub(crate) struct Block {
     pub(crate) by: Option<Reg>,
     /// The line of its end.
     pub(crate) line: u32,
+    /// The last block before it that is always executed before it.
+    pub(crate) above: usize,
 }
 
 #[derive(Default)]
@@ -163,26 +165,19 @@ impl Kernel {
             Arg::Number(kind, bits) => sign_extended(*bits, kind.bits()).to_string(),
             Arg::Symbol(number) => self.symbols[*number].clone(),
         };
-        let after = |at: usize| order.get(at + 1).copied();
-        let ways =
-            order.iter().enumerate().map(|(at, block)| (after(at), &self.blocks[*block].next));
-        let led_to: HashSet<usize> = ways
-            .flat_map(|(after, next)| next.iter().copied().filter(move |to| Some(*to) != after))
-            .collect();
-        let mut place = vec![0; self.blocks.len()];
-        order.iter().enumerate().for_each(|(at, block)| place[*block] = at);
-        let (mut out, mut last) = (String::new(), 0);
+        let (mut led_to, mut texts, mut last) = (HashSet::new(), Vec::new(), 0);
         for (at, number) in order.iter().enumerate() {
-            let block = &self.blocks[*number];
-            if led_to.contains(number) {
-                let _ = writeln!(out, "$L{number}:");
-            }
-            let mut put = |line: u32, text: &str| {
+            let (block, next) = (&self.blocks[*number], order.get(at + 1));
+            let mut text = String::new();
+            let mut put = |line: u32, code: &str| {
                 if line != 0 && line != last {
-                    let _ = writeln!(out, "\t.loc 1 {line} 0");
+                    let _ = writeln!(text, "\t.loc 1 {line} 0");
                     last = line;
                 }
-                let _ = writeln!(out, "\t{text}");
+                // What the source has in it may end in another way.
+                let is_whole =
+                    code.is_empty() || code.trim_end().ends_with(';') || code.starts_with('{');
+                let _ = writeln!(text, "\t{code}{}", if is_whole { "" } else { ";" });
             };
             for code in &block.code {
                 let args: Vec<_> = code.args.iter().map(&mut name).collect();
@@ -191,19 +186,26 @@ impl Kernel {
             let mut rest = block.next.first();
             if let (Some(by), [yes, no]) = (block.by, &block.next[..]) {
                 // To the next block there is no jump; a loop goes round with one.
-                let next = after(at);
-                let turned = Some(*yes) == next || Some(*no) != next && place[*no] < place[*yes];
+                let place = |block: &usize| order.iter().position(|one| one == block);
+                let turned = Some(yes) == next || Some(no) != next && place(no) < place(yes);
                 let (not, to, other) = if turned { ("!", no, yes) } else { ("", yes, no) };
-                put(block.line, &format!("@{not}{} bra $L{to};", name(&Arg::Reg(by))));
+                put(block.line, &format!("@{not}{} bra $L{to}", name(&Arg::Reg(by))));
+                led_to.insert(to);
                 rest = Some(other);
             }
-            if let Some(to) = rest.filter(|to| Some(**to) != after(at)) {
-                put(block.line, &format!("bra.uni $L{to};"));
+            if let Some(to) = rest.filter(|to| Some(*to) != next) {
+                put(block.line, &format!("bra.uni $L{to}"));
+                led_to.insert(to);
             }
+            texts.push((number, text));
         }
+        let texts = texts.iter().map(|(number, text)| match led_to.contains(number) {
+            true => format!("$L{number}:\n{text}"),
+            false => text.clone(),
+        });
         let used = counts.iter().zip(CLASSES).filter(|(count, _)| **count > 1);
         let registers = used.map(|(n, (ptx, prefix))| format!("\t.reg .{ptx} {prefix}<{n}>;\n"));
-        self.locals.concat() + &registers.collect::<String>() + &out
+        self.locals.iter().cloned().chain(registers).chain(texts).collect()
     }
 }
 

@@ -12,26 +12,20 @@ pub(crate) type Id = usize;
 pub(crate) struct Module<'t> {
     /// Where the IR comes from.
     pub(crate) source: &'t str,
-    pub(crate) globals: Vec<Global<'t>>,
+    pub(crate) globals: Vec<Global>,
     pub(crate) functions: Vec<Function<'t>>,
 }
 
 /// A variable in device, shared or constant memory.
-pub(crate) struct Global<'t> {
-    pub(crate) name: &'t str,
+pub(crate) struct Global {
+    /// Its name, as PTX has room for it: of texts it is `$str1`.
+    pub(crate) symbol: String,
     pub(crate) space: Space,
     pub(crate) external: bool,
     pub(crate) align: u64,
     pub(crate) kind: Type,
     /// What it begins with; nothing, if that is zeros.
     pub(crate) value: Vec<Part>,
-}
-
-impl Global<'_> {
-    /// Its name, as PTX has room for it: of texts it is `$str1`.
-    pub(crate) fn symbol(&self) -> String {
-        self.name.replace('.', "$")
-    }
 }
 
 /// A kernel.

@@ -11,12 +11,10 @@ use crate::spaces;
 use crate::types::{Scalar, Space, Type};
 use crate::{Error, Known, Result};
 
-mod address;
-mod arithmetic;
 mod call;
-mod convert;
 mod flow;
 mod memory;
+mod numbers;
 
 /// A kernel while it is translated. What grows is in cells: so an operand of an instruction may be
 /// the result of another in one expression. What is refused goes on, and is an error in the end.
@@ -25,13 +23,10 @@ pub(crate) struct Lower<'m> {
     /// Where each value points to, if it is a pointer.
     spaces: Vec<Space>,
     kernel: RefCell<Kernel>,
-    /// For each block the one before it that is always executed before it. Blocks that were added
-    /// come last, and are dominated by the one that they were made for.
-    above: RefCell<Vec<usize>>,
     /// The parts of each value that has been computed.
     values: RefCell<HashMap<Id, Vec<Part>>>,
-    /// What has been computed where, to be used again.
-    computed: RefCell<HashMap<Computation, Vec<(usize, Part)>>>,
+    /// What an instruction with these operands has computed where, to be used again.
+    computed: RefCell<HashMap<(String, Vec<Arg>), Vec<(usize, Part)>>>,
     /// Registers in which all bits from this one on are zero.
     short: RefCell<HashMap<Arg, u32>>,
     /// Addresses in a space: the generic one that each was made of.
@@ -44,9 +39,6 @@ pub(crate) struct Lower<'m> {
     line: Cell<u32>,
 }
 
-/// An instruction's text and operands.
-type Computation = (String, Vec<Arg>);
-
 /// A kernel's code.
 pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Kernel> {
     let ways = (0..function.blocks.len()).map(|block| {
@@ -54,11 +46,11 @@ pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Ker
         end.map_or(Vec::new(), |(_, end)| end.blocks.clone())
     });
     let graph = Graph::new(ways.collect());
+    let blocks = graph.dominators().into_iter().map(|above| Block { above, ..Block::default() });
     let lower = Lower {
         function,
         spaces: spaces::of(function),
-        kernel: RefCell::default(),
-        above: graph.dominators().into(),
+        kernel: Kernel { blocks: blocks.collect(), ..Kernel::default() }.into(),
         values: RefCell::default(),
         computed: RefCell::default(),
         short: RefCell::default(),
@@ -68,7 +60,6 @@ pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Ker
         block: Cell::default(),
         line: Cell::default(),
     };
-    lower.kernel.borrow_mut().blocks.resize_with(function.blocks.len(), Block::default);
     lower.named(module)?;
     for block in graph.order {
         lower.from.set(block);
@@ -92,7 +83,7 @@ impl<'m> Lower<'m> {
     /// What a kernel is given is read first of all, and addresses that its variables have.
     fn named(&self, module: &Module<'_>) -> Result<()> {
         for global in &module.globals {
-            self.symbol(global.symbol());
+            self.symbol(global.symbol.clone());
         }
         for (id, value) in self.function.values.iter().enumerate() {
             let Origin::Given(space, kind) = &value.origin else { continue };
@@ -107,7 +98,7 @@ impl<'m> Lower<'m> {
                 Type::Scalar(kind) => {
                     let (of, load) = (kind.in_memory()?, kind.loaded());
                     let given =
-                        self.compute(load, &format!("ld.param.{of} $0, [$1];"), vec![symbol]);
+                        self.compute(load, &format!("ld.param.{of} $0, [$1]"), vec![symbol]);
                     self.zeros_from(given, kind.bits());
                     let part = match kind {
                         Scalar::Pointer(_) => self.in_space(given, *space),
@@ -273,12 +264,9 @@ impl<'m> Lower<'m> {
             [only] => vec![self.in_register(*only).base],
             parts => parts.iter().map(|part| self.arg(*part)).collect(),
         };
-        let mut text = text.to_owned();
-        if !text.contains('$') {
-            let places: Vec<_> = (0..=args.len()).map(|place| format!("${place}")).collect();
-            text = format!("{text} {}", places.join(", "));
-        }
-        self.compute(kind, &(text + ";"), args)
+        let places: Vec<_> = (0..=args.len()).map(|place| format!("${place}")).collect();
+        let places = if text.contains('$') { "" } else { &format!(" {}", places.join(", ")) };
+        self.compute(kind, &format!("{text}{places}"), args)
     }
 
     /// The result of an instruction that does nothing else: of an earlier one, if it is the same
@@ -302,7 +290,7 @@ impl<'m> Lower<'m> {
     fn dominates(&self, one: usize) -> bool {
         let mut other = self.block.get();
         while other != one && other != 0 {
-            other = self.above.borrow()[other];
+            other = self.kernel.borrow().blocks[other].above;
         }
         other == one
     }
@@ -336,5 +324,5 @@ impl<'m> Lower<'m> {
 }
 
 fn move_text(kind: Scalar) -> String {
-    format!("mov.{} $0, $1;", kind.ptx().replace('b', "u"))
+    format!("mov.{} $0, $1", kind.ptx().replace('b', "u"))
 }

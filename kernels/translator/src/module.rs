@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::graph::Graph;
 use crate::ir::{Function, Global, Module};
+use crate::types::Space;
 use crate::{Error, Known, Result, lower, table, tidy};
 
 pub(crate) fn write(module: &Module<'_>) -> Result<String> {
@@ -23,19 +24,23 @@ pub(crate) fn write(module: &Module<'_>) -> Result<String> {
             let _ = writeln!(out, "{declaration}");
         }
     }
-    for global in module.globals.iter().filter(|global| !global.name.starts_with("llvm.")) {
-        let variable = variable(global).map_err(|error| error.of(global.name))?;
+    for global in &module.globals {
+        let variable = variable(global).map_err(|error| error.of(&global.symbol))?;
         let _ = writeln!(out, "{variable};");
     }
     Ok(out + &kernels)
 }
 
 /// A variable's declaration, with what it begins with.
-fn variable(global: &Global<'_>) -> Result<String> {
-    let Global { space, external, align, kind, value, .. } = global;
+fn variable(global: &Global) -> Result<String> {
+    let Global { symbol, space, external, align, kind, value } = global;
     let (head, space) = (if *external { ".extern " } else { "" }, space.suffix());
-    let head = format!("{head}{space} .align {align} .b8 {}", global.symbol());
+    let head = format!("{head}{space} .align {align} .b8 {symbol}");
     let bytes = kind.size();
+    let most = if space == Space::Constant.suffix() { 1 << 16 } else { u32::MAX.into() };
+    if bytes > most {
+        return Err(Error::new(format!("it has {bytes} bytes and may have {most}")));
+    }
     let is_set = !value.is_empty();
     let mut image = vec![0; if is_set { bytes as usize } else { 0 }];
     for (part, (kind, at)) in value.iter().zip(if is_set { kind.parts()? } else { Vec::new() }) {

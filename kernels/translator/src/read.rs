@@ -7,11 +7,8 @@ use crate::ir::{Function, Global, Id, Instruction, Module, Origin};
 use crate::types::{Scalar, Space};
 use crate::{Error, Known, Result};
 use cursor::Cursor;
-use lines::Lines;
 
 mod cursor;
-mod instruction;
-mod lines;
 
 pub(crate) use cursor::unescaped;
 
@@ -23,7 +20,31 @@ struct Names<'t> {
     /// Addresses of variables.
     globals: HashMap<&'t str, Part>,
     attributes: HashMap<&'t str, &'t str>,
-    lines: Lines<'t>,
+    /// Debug information: by `!7`, what stands behind it, `!DILocation(` and the like.
+    notes: HashMap<&'t str, &'t str>,
+}
+
+impl<'t> Names<'t> {
+    /// The line of an instruction: of those that it was inlined through, the innermost one that is
+    /// in the source itself.
+    fn line(&self, instruction: &str) -> Option<u32> {
+        let mut name = instruction.split_once("!dbg ")?.1.split(',').next()?.trim();
+        loop {
+            let file = self.note(self.note(name, "scope")?, "file")?;
+            if self.note(file, "filename")? == self.source {
+                return self.note(name, "line")?.parse().ok();
+            }
+            name = self.note(name, "inlinedAt")?;
+        }
+    }
+
+    /// What a note has as this field.
+    fn note(&self, name: &str, field: &str) -> Option<&'t str> {
+        let (_, fields) = self.notes.get(name)?.split_once('(')?;
+        let fields = fields.trim_end_matches(')').split(", ");
+        let value = fields.filter_map(|part| part.split_once(": ")).find(|(key, _)| *key == field);
+        value.map(|(_, value)| value.trim_matches('"'))
+    }
 }
 
 pub(crate) fn module(text: &str) -> Result<Module<'_>> {
@@ -38,8 +59,9 @@ pub(crate) fn module(text: &str) -> Result<Module<'_>> {
         } else if let Some(group) = name.strip_prefix("attributes ") {
             names.attributes.insert(group, definition);
         } else if name.starts_with('!') {
-            names.lines.0.insert(name, definition);
-        } else if let Some(name) = name.strip_prefix('@') {
+            names.notes.insert(name, definition);
+        } else if let Some(name) = name.strip_prefix('@').filter(|name| !name.starts_with("llvm."))
+        {
             let name = name.trim_matches('"');
             let global = global(&names, name, definition).map_err(|error| error.of(name))?;
             let address = Arg::Symbol(globals.len());
@@ -56,7 +78,7 @@ pub(crate) fn module(text: &str) -> Result<Module<'_>> {
     Ok(Module { source, functions: functions.collect::<Result<_>>()?, globals })
 }
 
-fn global<'t>(names: &Names<'t>, name: &'t str, definition: &'t str) -> Result<Global<'t>> {
+fn global<'t>(names: &Names<'t>, name: &'t str, definition: &'t str) -> Result<Global> {
     let kinds = ["global ", "constant "].map(|kind| definition.split_once(kind));
     let (head, rest) = kinds.into_iter().flatten().next().known(definition)?;
     let space = head.split_once("addrspace(").and_then(|(_, rest)| rest.split_once(')'));
@@ -64,17 +86,13 @@ fn global<'t>(names: &Names<'t>, name: &'t str, definition: &'t str) -> Result<G
     let external = head.starts_with("external ");
     let mut cursor = Cursor::new(rest, names);
     let kind = cursor.kind()?;
-    let is_unknown = external || name.starts_with("llvm.") || cursor.take("zeroinitializer");
-    let value = match if is_unknown { Origin::Undefined } else { cursor.constant(&kind)? } {
-        Origin::Constant(parts) => parts,
-        Origin::Undefined => Vec::new(),
-        _ => return Err(Error::unknown("an address within a constant")),
-    };
+    let is_unset = external || cursor.take("zeroinitializer");
+    let value = if is_unset { Vec::new() } else { cursor.parts_of(&kind)?.unwrap_or_default() };
     let align = rest.rsplit_once(", align ").and_then(|(_, align)| align.split(',').next());
     let align = align.and_then(|align| align.parse().ok()).unwrap_or_else(|| kind.align());
     // Those of no space, such as texts, lie in device memory.
     let space = Space::numbered(space.max(1))?;
-    Ok(Global { name, space, external, align, kind, value })
+    Ok(Global { symbol: name.replace('.', "$"), space, external, align, kind, value })
 }
 
 fn function<'t>(names: &Names<'t>, head: &'t str, body: &'t str) -> Result<Function<'t>> {
@@ -85,10 +103,8 @@ fn function<'t>(names: &Names<'t>, head: &'t str, body: &'t str) -> Result<Funct
     while !cursor.take(")") {
         let mut kind = cursor.kind()?;
         let flags = cursor.flags();
-        let mut space = match flags.contains(&"noalias") && flags.contains(&"readonly") {
-            true => Space::ReadOnly,
-            false => Space::Global,
-        };
+        let is_read = flags.contains(&"noalias") && flags.contains(&"readonly");
+        let mut space = if is_read { Space::ReadOnly } else { Space::Global };
         if let Some(text) = flags.iter().find_map(|flag| flag.strip_prefix("byval(")) {
             (kind, space) = (Cursor::new(text, names).kind()?, Space::Parameter);
         }
@@ -128,17 +144,18 @@ fn blocks<'t>(
             current = cursor.block(label);
         } else if !text.is_empty() && !text.starts_with([';', '#']) {
             cursor.rest = text;
-            let line = names.lines.of(text, names.source).unwrap_or(0);
+            let line = names.line(text).unwrap_or(0);
             let (name, read) = cursor.instruction().map_err(|error| error.at(line))?;
-            if !read.op.is_empty() {
-                let read = Instruction { line, block: Some(current), ..read };
-                let id = match name {
-                    Some(name) => cursor.id(name),
-                    None => cursor.add(Origin::Unknown),
-                };
-                cursor.values[id].origin = Origin::Computed(read.into());
-                all.push((current, id));
+            if read.op.is_empty() {
+                continue;
             }
+            let id = match name {
+                Some(name) => cursor.id(name),
+                None => cursor.add(Origin::Unknown),
+            };
+            let read = Instruction { line, block: Some(current), ..read };
+            cursor.values[id].origin = Origin::Computed(read.into());
+            all.push((current, id));
         }
     }
     let mut blocks = vec![Vec::new(); cursor.blocks.len()];

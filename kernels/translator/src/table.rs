@@ -1,4 +1,5 @@
-//! The table of what is one instruction of PTX, or a few. It says how it is read.
+//! The table of LLVM's words, and of what is one instruction of PTX or a few. It says how it is
+//! read.
 
 use std::sync::LazyLock;
 
@@ -11,6 +12,11 @@ static ROWS: LazyLock<Vec<[&str; 3]>> = LazyLock::new(|| {
 /// All rows of a kind: a pattern of names, and a text.
 pub(crate) fn rows(kind: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     ROWS.iter().filter(move |row| row[0] == kind).map(|[_, pattern, text]| (*pattern, *text))
+}
+
+/// Whether a word is one of those that a row lists.
+pub(crate) fn lists(row: &str, word: &str) -> bool {
+    rows("words").any(|(name, words)| name == row && words.split(' ').any(|one| one == word))
 }
 
 /// The text that stands behind a name in the rows of a kind.

@@ -101,12 +101,10 @@ impl Scalar {
 
     /// The type of an access to memory, and of a parameter.
     pub(crate) fn in_memory(self) -> Result<String> {
-        match self.bits() {
-            1 | 8 | 16 | 32 | 64 => {
-                Ok(format!("{}{}", if self.is_float() { 'f' } else { 'u' }, 8 * self.size()))
-            }
-            bits => Err(Error::unknown(format_args!("integers of {bits} bits in memory"))),
-        }
+        let (bits, letter) = (self.bits(), if self.is_float() { 'f' } else { 'u' });
+        let name =
+            matches!(bits, 1 | 8 | 16 | 32 | 64).then(|| format!("{letter}{}", 8 * self.size()));
+        name.known(format_args!("integers of {bits} bits in memory"))
     }
 }
 
@@ -130,10 +128,10 @@ impl PartialEq<Scalar> for Type {
 impl Type {
     /// The type of an element or a field, and its place.
     pub(crate) fn field(&self, index: i64) -> Result<(&Type, i64)> {
+        let mut at = 0;
         match self {
-            Self::Array(_, _, of) => Ok((of, index.wrapping_mul(of.size() as i64))),
+            Self::Array(_, _, of) => return Ok((of, index.wrapping_mul(of.size() as i64))),
             Self::Struct(packed, fields) => {
-                let mut at = 0;
                 for (number, field) in (0..).zip(fields.iter()) {
                     at = u64::next_multiple_of(at, if *packed { 1 } else { field.align() });
                     if number == index {
@@ -141,13 +139,10 @@ impl Type {
                     }
                     at += field.size();
                 }
-                Err(Error::unknown(format_args!(
-                    "field {index} of a structure of {}",
-                    fields.len()
-                )))
             }
-            _ => Err(Error::unknown(format_args!("fields of {self:?}"))),
+            _ => {}
         }
+        Err(Error::unknown(format_args!("field {index} of {self:?}")))
     }
 
     /// All scalars that it is made of, and where each lies.

@@ -13,13 +13,19 @@ const FLOW: &str = include_str!("goldens/flow.ll");
 const LATER: &str = include_str!("goldens/later.ll");
 const MEMORY: &str = include_str!("goldens/memory.ll");
 const NUMBERS: &str = include_str!("goldens/numbers.ll");
+const PIECES: &str = include_str!("goldens/pieces.ll");
 const WARP: &str = include_str!("goldens/warp.ll");
 
 #[test]
 fn ptx_is_as_committed() {
-    for (name, ir) in
-        [("flow", FLOW), ("later", LATER), ("memory", MEMORY), ("numbers", NUMBERS), ("warp", WARP)]
-    {
+    for (name, ir) in [
+        ("flow", FLOW),
+        ("later", LATER),
+        ("memory", MEMORY),
+        ("numbers", NUMBERS),
+        ("pieces", PIECES),
+        ("warp", WARP),
+    ] {
         let ptx = translate(ir).unwrap();
         let path = format!("{}/tests/goldens/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -179,6 +185,28 @@ fn pointers_lead_to_the_space_that_they_had_in_the_source() {
 }
 
 #[test]
+fn copies_may_be_wider_than_their_addresses_allow_and_long_words_rotate() {
+    let pixels: Vec<u8> = (0..128u8).map(|byte| byte.wrapping_mul(37)).collect();
+    let particle = |t: u8, x: f32, kind: i32| {
+        let floats = [x, 2.0 * f32::from(t), -f32::from(t)].map(f32::to_le_bytes).concat();
+        [&floats[..], &kind.to_le_bytes()].concat()
+    };
+    let particles: Vec<u8> = (0..32).flat_map(|t| particle(t, 1.0, t.into())).collect();
+    let long = |t: u64| t.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let longs: Vec<u8> = (0..32).flat_map(|t| long(t).to_le_bytes()).collect();
+    let buffers = [&pixels, &[0; 128][..], &[&particles[..], &[0; 512]].concat(), &longs];
+    let after = run(PIECES, "pieces", &buffers, &13u32.to_le_bytes());
+    let turned: Vec<u8> = pixels.chunks(4).rev().flatten().copied().collect();
+    assert_eq!(after[1], turned);
+    let moved: Vec<u8> = (0..32).flat_map(|t| particle(t, 1.5, i32::from(t) + 100)).collect();
+    assert_eq!(after[2], [particles, moved].concat());
+    let words = words(&after[3], u64::from_le_bytes);
+    let expected: Vec<u64> =
+        (0..32).map(|t| long(t).rotate_left(7) ^ long(t).rotate_right(13)).collect();
+    assert_eq!(words, expected);
+}
+
+#[test]
 fn what_is_not_known_is_refused_with_its_line() {
     for (ir, from, to, expected) in [
         (
@@ -212,6 +240,19 @@ fn what_is_not_known_is_refused_with_its_line() {
             "\"=r,r,n,0\"",
             "\"=q,r,n,0\"",
             "line 13: the translator does not know the constraint \"q\" of PTX",
+        ),
+        (
+            MEMORY,
+            "load float, ptr addrspacecast (ptr addrspace(4) @table to ptr)",
+            "load float, ptr @doubled",
+            "line 22: the translator does not know the address of the function doubled",
+        ),
+        (
+            MEMORY,
+            "global [32 x %struct.float4]",
+            "global [320000000000 x %struct.float4]",
+            "it has 5120000000000 bytes and may have 4294967295 (of the variable \
+             _ZZ6memoryE4tile)",
         ),
         (
             MEMORY,

@@ -11,51 +11,44 @@ use crate::{Error, Known, Result};
 
 impl Lower<'_> {
     pub(super) fn call(&self, call: &Instruction<'_>) -> Result<Vec<Part>> {
-        let kinds = call.of.parts()?;
-        let kind = kinds.first().map_or(Scalar::WORD, |(kind, _)| *kind);
+        let kind = call.of.parts()?.first().map_or(Scalar::WORD, |(kind, _)| *kind);
         let Some(name) = call.name.strip_prefix("llvm.") else {
             let why =
                 "is called: it has no body, or calls itself; all functions have to be inlined";
             let text = find("call", call.name);
-            let text = text.ok_or_else(|| Error::new(format!("{} {why}", call.name)))?;
-            return self.act(call, &text, |_| true);
+            return self
+                .act(call, &text.ok_or_else(|| Error::new(format!("{} {why}", call.name)))?);
         };
         if let Some("memcpy" | "memmove" | "memset") = name.split('.').next() {
             return self.fill(call);
         }
-        if let Some(text) = find("function", name) {
-            // Flags such as “zero is poison” are of no part.
-            let is_flag = |id: &usize| self.function.values[*id].kind == Scalar::BOOL;
-            let mut operands = call.operands.clone();
-            operands.retain(|id| !is_flag(id));
-            return Ok(self.each(&operands, |_, parts| {
-                let mut parts = parts.to_vec();
-                if let Some(first) = parts.first_mut() {
-                    *first = self.in_register(*first);
-                }
-                self.steps(&text, kind, &parts)
-            }));
-        }
-        let text = find("action", name).known(format_args!("the function {}", call.name))?;
-        let text = text.replace('N', &kind.width().to_string()) + ";";
-        // What is given to other lanes, and an address.
-        let (shuffles, is_address) = (text.starts_with("shfl"), text.starts_with("isspacep"));
-        self.act(call, &text, |place| is_address || shuffles && place == 1)
+        let Some(text) = find("function", name) else {
+            let text = find("action", name).known(format_args!("the function {}", call.name))?;
+            return self.act(call, &text.replace('N', &kind.width().to_string()));
+        };
+        // Flags such as “zero is poison” are of no part.
+        let is_flag = |id: &usize| self.function.values[*id].kind == Scalar::BOOL;
+        let operands: Vec<_> = call.operands.iter().copied().filter(|id| !is_flag(id)).collect();
+        Ok(self.each(&operands, |_, parts| {
+            let parts = parts.iter().zip(0..).map(|(part, place)| match place {
+                0 => self.in_register(*part),
+                _ => *part,
+            });
+            self.steps(&text, kind, &parts.collect::<Vec<_>>())
+        }))
     }
 
-    /// An instruction that does more than to compute, with some operands in registers.
-    fn act(
-        &self,
-        call: &Instruction<'_>,
-        text: &str,
-        in_register: impl Fn(usize) -> bool,
-    ) -> Result<Vec<Part>> {
-        let given = call.operands.iter().enumerate().map(|(place, operand)| {
+    /// An instruction that does more than to compute, as [the table](crate::table) has it.
+    fn act(&self, call: &Instruction<'_>, text: &str) -> Result<Vec<Part>> {
+        let results = self.results(&call.of);
+        let given = call.operands.iter().zip(results.len()..).map(|(operand, place)| {
             let part = self.one(*operand);
-            if in_register(place) { self.in_register(part).base } else { self.arg(part) }
+            match text.contains(&format!("#{place}")) {
+                true => self.in_register(part).base,
+                false => self.arg(part),
+            }
         });
-        let (args, results) = (given.collect(), self.results(&call.of));
-        self.emit(text, &results, args);
+        self.emit(&text.replace('#', "$"), &results, given.collect());
         Ok(results)
     }
 
@@ -79,42 +72,29 @@ impl Lower<'_> {
             match (constraint, part.base, result) {
                 ("n" | "i", number @ Arg::Number(..), _) => number,
                 (_, _, Some(result)) => {
-                    self.copy(*result, self.in_class(part, result.kind).base);
+                    self.copy(*result, self.moved(self.in_register(part), result.kind).base);
                     result.base
                 }
-                _ => self.in_class(part, self.constrained(constraint).kind).base,
+                _ => self.moved(self.in_register(part), self.constrained(constraint).kind).base,
             }
         });
         let args = args.collect();
         let text = String::from_utf8_lossy(&unescaped(instruction.name)).replace('\n', " ");
         self.emit(&text, &results, args);
         let parts = results.into_iter().zip(kinds).map(|(result, (kind, _))| {
-            let result = Part { kind, ..self.in_class(result, kind) };
+            let result = Part { kind, ..self.moved(result, kind) };
             if kind == Scalar::Int(16) { self.zeros_from(result, 16) } else { result }
         });
         Ok(parts.collect())
     }
 
-    /// The same number in a register of this class.
-    fn in_class(&self, part: Part, kind: Scalar) -> Part {
-        let part = self.in_register(part);
-        match (part.kind.ptx(), kind.ptx()) {
-            (from, to) if from == to => part,
-            ("b32", "b16") => self.pure(kind, "cvt.u16.u32", &[part]),
-            ("b16", "b32") => self.pure(kind, "cvt.u32.u16", &[part]),
-            _ => self.refuse("PTX with an operand of another size"),
-        }
-    }
-
     /// A register of the kind that a constraint asks for.
     fn constrained(&self, constraint: &str) -> Part {
-        self.register(match constraint {
-            "h" => Scalar::Short,
-            "r" => Scalar::WORD,
-            "l" => Scalar::LONG,
-            "f" => Scalar::Float,
-            "d" => Scalar::Double,
-            _ => self.refuse(format_args!("the constraint \"{constraint}\" of PTX")).kind,
-        })
+        let kinds =
+            [Scalar::Short, Scalar::WORD, Scalar::LONG, Scalar::Float, Scalar::Double].into_iter();
+        match "hrlfd".chars().zip(kinds).find(|(letter, _)| constraint == letter.to_string()) {
+            Some((_, kind)) => self.register(kind),
+            None => self.refuse(format_args!("the constraint \"{constraint}\" of PTX")),
+        }
     }
 }

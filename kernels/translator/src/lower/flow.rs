@@ -36,8 +36,8 @@ impl Lower<'_> {
                 }
                 self.lead(None, &[*otherwise]);
             }
-            ("ret", ..) => self.emit("ret;", &[], vec![]),
-            ("unreachable", ..) => self.emit("trap;\n\texit;", &[], vec![]),
+            ("ret", ..) => self.emit("ret", &[], vec![]),
+            ("unreachable", ..) => self.emit("trap;\n\texit", &[], vec![]),
             _ => return Err(Error::unknown("such an end of a block")),
         }
         Ok(Vec::new())
@@ -45,9 +45,8 @@ impl Lower<'_> {
 
     /// A block that is executed only after the one that is written.
     fn add_block(&self) -> usize {
-        self.above.borrow_mut().push(self.block.get());
         let blocks = &mut self.kernel.borrow_mut().blocks;
-        blocks.push(Block::default());
+        blocks.push(Block { above: self.block.get(), ..Block::default() });
         blocks.len() - 1
     }
 

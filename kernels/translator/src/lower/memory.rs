@@ -1,10 +1,11 @@
-//! Loads, stores and atomics.
+//! Memory: addresses, which are a base, an offset that instructions have room for, and a space;
+//! loads, stores and atomics.
 
 use crate::code::{Arg, Part};
-use crate::ir::Instruction;
+use crate::ir::{Id, Instruction};
 use crate::lower::Lower;
 use crate::table::find;
-use crate::types::{Scalar, Space, Type};
+use crate::types::{Scalar, Space, Type, sign_extended};
 use crate::{Error, Known, Result};
 
 /// Bytes of the widest access.
@@ -14,6 +15,11 @@ const MOST: u64 = 4096;
 
 /// What is accessed: scalars of a type, at an address that is a multiple of so much.
 type What<'t> = (&'t Type, u64);
+
+/// Scalars of this type, as many as have so many bytes.
+fn array(of: Scalar, bytes: u64) -> Type {
+    Type::Array(false, bytes / of.size(), Type::Scalar(of).into())
+}
 
 /// How memory is accessed, in an instruction's name.
 fn how(instruction: &Instruction<'_>) -> &'static str {
@@ -32,6 +38,18 @@ impl Lower<'_> {
     }
 
     fn read(&self, name: &str, place: Part, what: What<'_>) -> Result<Vec<Part>> {
+        if let (Type::Scalar(kind), align) = what
+            && align < kind.size()
+        {
+            let (piece, whole) = (Scalar::Int(8 * align as u32), Scalar::Int(kind.bits()));
+            let pieces = self.read(name, place, (&array(piece, kind.size()), align))?.into_iter();
+            let pieces = pieces.map(|piece| self.extended(piece, whole, false));
+            let joined = pieces.rev().reduce(|high, low| {
+                let by = Part::number(Scalar::WORD, 8 * align);
+                self.by_table("or", whole, &[self.by_table("shl", whole, &[high, by]), low])
+            });
+            return Ok(joined.map(|part| self.moved(part, *kind)).into_iter().collect());
+        }
         let kinds = what.0.parts()?;
         let registers = kinds.iter().map(|(kind, _)| self.register(kind.loaded()));
         let loaded: Vec<_> =
@@ -56,6 +74,18 @@ impl Lower<'_> {
     fn write(&self, how: &str, to: Part, what: What<'_>, parts: &[Part]) -> Result<Vec<Part>> {
         if to.space() == Space::Parameter {
             return Err(Error::new("a parameter is changed; copy it to a variable first"));
+        }
+        if let (Type::Scalar(kind), align) = what
+            && align < kind.size()
+        {
+            let whole = self.moved(self.in_register(parts[0]), Scalar::Int(kind.bits()));
+            let piece = Scalar::Int(8 * align as u32);
+            let pieces = (0..kind.size() / align).map(|number| {
+                let by = Part::number(Scalar::WORD, 8 * align * number);
+                self.truncated(self.by_table("lshr", whole.kind, &[whole, by]), piece)
+            });
+            let pieces: Vec<_> = pieces.collect();
+            return self.write(how, to, (&array(piece, kind.size()), align), &pieces);
         }
         let stored = parts.iter().map(|part| match part.kind {
             Scalar::BOOL => self.extended(*part, Scalar::WORD, false),
@@ -98,10 +128,10 @@ impl Lower<'_> {
                 [("", "$0"), (".v2", "{$0, $1}"), (".v4", "{$0, $1, $2, $3}")][count / 2];
             let name = format!("{name}{vector}.{}", kind.in_memory()?);
             if loads {
-                self.emit(&format!("{name} {values}, {address};"), these, vec![base]);
+                self.emit(&format!("{name} {values}, {address}"), these, vec![base]);
             } else {
                 let args = these.iter().map(|part| part.base).chain([base]).collect();
-                self.emit(&format!("{name} {address}, {values};"), &[], args);
+                self.emit(&format!("{name} {address}, {values}"), &[], args);
             }
         }
         Ok(())
@@ -121,7 +151,7 @@ impl Lower<'_> {
 
     pub(super) fn atomic(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let [pointer, value] = instruction.operands()?;
-        let (place, mut value) = (self.one(pointer), self.one(value));
+        let (place, value) = (self.one(pointer), self.one(value));
         let (kind, swaps) = (value.kind, instruction.op == "cmpxchg");
         let (name, bits) =
             (if swaps { "compare" } else { instruction.name }, kind.bits().to_string());
@@ -129,9 +159,6 @@ impl Lower<'_> {
         let operation = operation.filter(|text| kind.bits() >= 32 && text.ends_with(&bits));
         let operation =
             operation.known(format_args!("the atomic operation {name} on {bits} bits"))?;
-        if name == "sub" {
-            value = self.negated(value);
-        }
         let (base, address) = self.operand(place, 1);
         let mut args = vec![base, self.arg(value)];
         let mut text = format!("atom{}.{operation} $0, {address}, $2", place.space().suffix());
@@ -140,7 +167,7 @@ impl Lower<'_> {
             text += ", $3";
         }
         let old = self.register(kind);
-        self.emit(&(text + ";"), &[old], args);
+        self.emit(&text, &[old], args);
         let mut parts = vec![old];
         if swaps {
             parts.push(self.by_table("icmp.eq", Scalar::BOOL, &[old, value]));
@@ -161,7 +188,7 @@ impl Lower<'_> {
         // Four bytes at a time, where both addresses are known to be multiples of four.
         let words = bytes % 4 == 0 && call.align >= Some(4);
         let kind = Scalar::Int(if words { 32 } else { 8 });
-        let all = Type::Array(false, bytes / kind.size(), Type::Scalar(kind).into());
+        let all = array(kind, bytes);
         let what = (&all, kind.size());
         let parts = if name == "memset" {
             let byte = self.function.number(from).known("memset of a byte that varies")?;
@@ -171,5 +198,113 @@ impl Lower<'_> {
             self.read(&format!("ld{}", source.space().suffix()), source, what)?
         };
         self.write("", self.one(to), what, &parts)
+    }
+
+    /// A variable on the stack.
+    pub(super) fn variable(&self, alloca: &Instruction<'_>) -> Result<Vec<Part>> {
+        let [] = alloca.operands[..] else {
+            return Err(Error::unknown("an array on the stack whose size varies"));
+        };
+        let name = format!("__local_depot{}", self.kernel.borrow().locals.len());
+        let align = alloca.align.unwrap_or_else(|| alloca.of.align());
+        let bytes = alloca.of.size().max(1);
+        let declared = format!("\t.local .align {align} .b8 {name}[{bytes}];\n");
+        self.kernel.borrow_mut().locals.push(declared);
+        Ok(vec![Part::new(Scalar::Pointer(Space::Local), self.symbol(name))])
+    }
+
+    /// The address in a register, in its own space: a number.
+    pub(super) fn address(&self, place: Part) -> Part {
+        let kind = Scalar::LONG;
+        let base = match place.base {
+            name @ Arg::Symbol(_) => self.compute(kind, "mov.u64 $0, $1", vec![name]),
+            base => Part::new(kind, base),
+        };
+        match place.offset {
+            0 => base,
+            offset => self.pure(kind, "add.s64", &[base, Part::number(kind, offset as u64)]),
+        }
+    }
+
+    /// The address in a register, in another space.
+    pub(super) fn address_in(&self, place: Part, space: Space) -> Part {
+        self.address(self.in_space(place, space))
+    }
+
+    /// The same address in another space.
+    pub(super) fn in_space(&self, place: Part, to: Space) -> Part {
+        let (own, kind) = (place.space(), Scalar::Pointer(to));
+        let text = match (own, to) {
+            _ if own.suffix() == to.suffix() => return Part { kind, ..place },
+            (_, Space::Generic) => format!("cvta{}.u64", own.suffix()),
+            (Space::Generic, _) => format!("cvta.to{}.u64", to.suffix()),
+            _ => return self.refuse("an address that changes from one space to another"),
+        };
+        let address = self.address(Part { offset: 0, ..place });
+        let generic = self.generic.borrow().get(&address.base).copied();
+        let base = match generic.filter(|_| to == Space::Generic) {
+            Some(generic) => generic,
+            None => self.pure(Scalar::LONG, &text, &[address]).base,
+        };
+        if own == Space::Generic {
+            self.generic.borrow_mut().insert(base, address.base);
+        }
+        Part { kind, base, ..place }
+    }
+
+    /// `getelementptr`.
+    pub(super) fn element(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+        let [pointer, first] = instruction.operands()?;
+        let mut of = &instruction.of;
+        let mut place = self.step(self.one(pointer), first, of.size() as i64);
+        for index in &instruction.operands[2..] {
+            let number = self.function.number(*index).filter(|_| matches!(of, Type::Struct(..)));
+            let (field, at) = of.field(number.unwrap_or(0) as i64)?;
+            place = match of {
+                Type::Array(..) => self.step(place, *index, field.size() as i64),
+                _ => place.plus(at),
+            };
+            of = field;
+        }
+        Ok(vec![place])
+    }
+
+    /// Adds so many times a size to an address.
+    fn step(&self, mut place: Part, mut index: Id, size: i64) -> Part {
+        let (function, mut signed) = (self.function, true);
+        // A constant summand becomes a part of the offset, also that of a narrow number which is
+        // said not to overflow.
+        while let Some(by) = function.computed(index) {
+            let is_long = function.values[index].kind == Scalar::LONG;
+            let promise = if signed { "nsw" } else { "nuw" };
+            if let Some((sign, word)) = self.word_of(index) {
+                (signed, index) = (sign, word);
+            } else if let ("add", [sum, number]) = (by.op, &by.operands[..])
+                && (is_long || by.has(promise) || by.has("disjoint"))
+                && let Some(bits) = function.number(*number)
+            {
+                let with_sign = sign_extended(bits, if is_long { 64 } else { 32 });
+                let by = if signed { with_sign } else { bits as i64 };
+                (place, index) = (place.plus(by.wrapping_mul(size)), *sum);
+            } else {
+                break;
+            }
+        }
+        let index = self.one(index);
+        if let Some(bits) = index.bits() {
+            return place.plus(sign_extended(bits, index.kind.bits()).wrapping_mul(size));
+        }
+        let base = self.address(Part { offset: 0, ..place });
+        let factor = Part::number(Scalar::LONG, size as u64);
+        let far = match index.kind.width() {
+            64 if size == 1 => self.pure(place.kind, "add.s64", &[base, index]),
+            64 => self.pure(place.kind, "mad.lo.s64", &[index, factor, base]),
+            _ if size >= 1 << 31 => self.refuse("elements of 2 GiB"),
+            _ => {
+                let text = if signed { "mad.wide.s32" } else { "mad.wide.u32" };
+                self.pure(place.kind, text, &[self.widened(index, signed), factor, base])
+            }
+        };
+        far.plus(place.offset)
     }
 }

@@ -1,20 +1,13 @@
-//! A place in the text of a function or of a variable: words, types, constants.
+//! A place in the text of a function or of a variable: words, types, constants, instructions.
 
 use std::collections::HashMap;
 
 use crate::code::Part;
 use crate::ir::{Id, Instruction, Origin, Value};
 use crate::read::Names;
+use crate::table::{lists, rows};
 use crate::types::{Scalar, Space, Type, mask};
 use crate::{Error, Known, Result};
-
-/// Words that stand before types and values: what an instruction promises, how it accesses memory,
-/// attributes of parameters and results.
-const FLAGS: &str = "nuw nsw exact disjoint nneg samesign fast nnan ninf nsz arcp contract afn \
-    reassoc inbounds nusw volatile weak sideeffect alignstack unwind tail notail musttail \
-    noundef nonnull immarg readonly writeonly readnone noalias nocapture captures align \
-    dereferenceable dereferenceable_or_null range initializes byval signext zeroext returned \
-    nofree dead_on_return dead_on_unwind writable nofpclass";
 
 pub(super) struct Cursor<'n, 't> {
     pub(super) rest: &'t str,
@@ -90,7 +83,7 @@ impl<'n, 't> Cursor<'n, 't> {
         loop {
             let before = self.rest();
             let word = self.word();
-            if word.is_empty() || !FLAGS.split(' ').any(|flag| flag == word) {
+            if !lists("flag", word) {
                 self.rest = before;
                 return found;
             }
@@ -155,10 +148,7 @@ impl<'n, 't> Cursor<'n, 't> {
         }
         if let Some(name) = self.local() {
             let text = self.names.types.get(name).known(format_args!("the type {name}"))?;
-            let after = std::mem::replace(&mut self.rest, text);
-            let kind = self.kind();
-            self.rest = after;
-            return kind;
+            return Cursor::new(text, self.names).kind();
         }
         let word = self.word();
         Ok(Type::Scalar(match word {
@@ -171,10 +161,11 @@ impl<'n, 't> Cursor<'n, 't> {
                 Scalar::Pointer(space)
             }
             "ptr" => Scalar::Pointer(Space::Generic),
-            _ => match word.strip_prefix('i').and_then(|bits| bits.parse().ok()) {
-                Some(bits @ 1..=64) => Scalar::Int(bits),
-                _ => return Err(Error::unknown(format_args!("the type {word}"))),
-            },
+            _ => {
+                let bits = word.strip_prefix('i').and_then(|bits| bits.parse().ok());
+                let bits = bits.filter(|bits| (1..=64).contains(bits));
+                Scalar::Int(bits.known(format_args!("the type {word}"))?)
+            }
         }))
     }
 
@@ -218,14 +209,19 @@ impl<'n, 't> Cursor<'n, 't> {
         let mut parts = Vec::new();
         while !self.take(close) {
             let kind = self.kind()?;
-            parts.extend(match self.constant(&kind)? {
-                Origin::Constant(parts) => parts,
-                Origin::Undefined => Part::zeros(&kind)?,
-                _ => return Err(Error::unknown("an address within a constant")),
-            });
+            parts.extend(self.parts_of(&kind)?.map_or_else(|| Part::zeros(&kind), Ok)?);
             self.take(",");
         }
         Ok(parts)
+    }
+
+    /// The scalars of a constant; of one that nobody cares for, none.
+    pub(super) fn parts_of(&mut self, kind: &Type) -> Result<Option<Vec<Part>>> {
+        match self.constant(kind)? {
+            Origin::Constant(parts) => Ok(Some(parts)),
+            Origin::Undefined => Ok(None),
+            _ => Err(Error::unknown("an address within a constant")),
+        }
     }
 
     /// A constant that is a number or an address.
@@ -234,7 +230,7 @@ impl<'n, 't> Cursor<'n, 't> {
             let name = self.name();
             let address = self.names.globals.get(name);
             return Ok(Origin::Constant(vec![
-                *address.known(format_args!("the variable {name}"))?,
+                *address.known(format_args!("the address of the function {name}"))?,
             ]));
         }
         let word = self.word();
@@ -253,6 +249,128 @@ impl<'n, 't> Cursor<'n, 't> {
         }
         let bits = bits(word, kind).known(format_args!("the constant {word}"))?;
         Ok(Origin::Constant(vec![Part::number(kind, bits)]))
+    }
+
+    /// The instruction that comes next, and the name of its result.
+    pub(super) fn instruction(&mut self) -> Result<(Option<&'t str>, Instruction<'t>)> {
+        let name = self.local();
+        if name.is_some() {
+            self.expect("=")?;
+        }
+        self.flags();
+        let op = self.word();
+        let alike = lists("alike", op);
+        if !alike && !lists("other", op) {
+            return Err(Error::unknown(format_args!("the instruction {op}")));
+        }
+        let mut read = Instruction { op, flags: self.flags(), ..Instruction::default() };
+        if read.has("disjoint") {
+            read.op = "add"; // an `or` that is a sum
+        }
+        if matches!(op, "icmp" | "fcmp" | "atomicrmw") {
+            read.name = self.word();
+        }
+        match op {
+            "call" => self.call(&mut read)?,
+            "unreachable" => {}
+            "phi" => {
+                read.of = self.kind()?;
+                while self.take("[") {
+                    read.operands.push(self.value(read.of.clone())?);
+                    self.expect(",")?;
+                    self.way(&mut read)?;
+                    self.expect("]")?;
+                    self.take(",");
+                }
+            }
+            _ => self.list(&mut read, alike)?,
+        }
+        if matches!(op, "atomicrmw" | "cmpxchg") {
+            // The prelude asks for no order, and by PTX for all others.
+            while self.take("monotonic") {}
+            if !self.take(", align") {
+                let what = format!("the order {} of atomic operations", self.word());
+                return Err(Error::unknown(what + "; use __threadfence()"));
+            }
+        }
+        if op == "switch" {
+            self.expect("[")?;
+            while !self.take("]") {
+                self.list(&mut read, false)?;
+            }
+        }
+        Ok((name, read))
+    }
+
+    /// Types, values, blocks and numbers with commas between them. If they are alike, the type
+    /// stands before the first only.
+    pub(super) fn list(&mut self, read: &mut Instruction<'t>, alike: bool) -> Result<()> {
+        loop {
+            if self.take("label") {
+                self.way(read)?;
+            } else if self.take("align") {
+                read.align = Some(self.number()?);
+            } else if alike && let [first] = read.operands[..] {
+                read.operands.push(self.value(self.values[first].kind.clone())?);
+            } else if self.rest().starts_with(|letter: char| letter.is_ascii_digit()) {
+                read.indices.push(self.number()?);
+            } else {
+                let kind = self.kind()?;
+                let flags = self.flags();
+                if let Type::Scalar(Scalar::Pointer(_)) = kind {
+                    // As far as it is known of all of them.
+                    let align =
+                        flags.iter().find_map(|flag| flag.strip_prefix("align ")?.parse().ok());
+                    read.align = Some(align.unwrap_or(1).min(read.align.unwrap_or(u64::MAX)));
+                }
+                if self.rest().is_empty() || self.rest().starts_with(',') {
+                    read.of = kind;
+                } else {
+                    read.operands.push(self.value(kind)?);
+                }
+            }
+            if self.take("to") {
+                read.of = self.kind()?;
+            }
+            if self.rest().starts_with(", !") || !self.take(",") {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What is called, and with what. A call that does nothing has no name then.
+    fn call(&mut self, read: &mut Instruction<'t>) -> Result<()> {
+        let of = self.kind()?;
+        self.parentheses(); // the types of a function with any number of parameters
+        if self.take("asm") {
+            self.flags();
+            self.expect("\"")?;
+            (read.op, read.name) = ("asm", self.until_quote());
+            self.expect(", \"")?;
+            read.constraints = self.until_quote();
+        } else if self.take("@") {
+            read.name = self.name();
+        } else {
+            return Err(Error::unknown("calls through a pointer"));
+        }
+        if rows("ignored").any(|(ignored, _)| read.name.starts_with(ignored)) {
+            read.op = "";
+            return Ok(());
+        }
+        self.expect("(")?;
+        if !self.take(")") {
+            self.list(read, false)?;
+            self.expect(")")?;
+        }
+        read.of = of;
+        Ok(())
+    }
+
+    /// A block that may come next, or before.
+    fn way(&mut self, read: &mut Instruction<'t>) -> Result<()> {
+        let name = self.local().known(format_args!("a block at `{}`", self.rest()))?;
+        read.blocks.push(self.block(name));
+        Ok(())
     }
 }
 
@@ -279,14 +397,11 @@ fn bits(word: &str, kind: Scalar) -> Option<u64> {
         Some(bits) => u64::from_str_radix(bits, 16).ok().map(f64::from_bits),
         None => word.parse().ok(),
     };
-    match (kind, word) {
-        (Scalar::Float, _) => with_point().map(|value| (value as f32).to_bits().into()),
-        (Scalar::Double, _) => with_point().map(f64::to_bits),
-        (Scalar::BOOL, "true" | "false") => Some((word == "true").into()),
-        (Scalar::Int(bits), _) => {
-            let value = word.parse::<i64>().map(|value| value as u64);
-            Some(value.or_else(|_| word.parse()).ok()? & mask(bits))
-        }
-        (Scalar::Short | Scalar::Pointer(_), _) => None,
+    match kind {
+        Scalar::Float => with_point().map(|value| (value as f32).to_bits().into()),
+        Scalar::Double => with_point().map(f64::to_bits),
+        Scalar::BOOL => matches!(word, "true" | "false").then_some((word == "true").into()),
+        Scalar::Int(bits) => word.parse::<i64>().ok().map(|value| value as u64 & mask(bits)),
+        Scalar::Short | Scalar::Pointer(_) => None,
     }
 }

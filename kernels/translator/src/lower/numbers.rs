@@ -1,11 +1,11 @@
-//! Numbers and truth values: instructions of tables, and what is fused to one.
+//! Numbers and truth values: instructions of tables, what is fused to one, and conversions.
 
 use crate::Result;
 use crate::code::Part;
 use crate::ir::{Id, Instruction};
 use crate::lower::Lower;
 use crate::table::find;
-use crate::types::{Scalar, Space, Type};
+use crate::types::{Scalar, Space, sign_extended};
 
 /// Whether a product may become a part of a fused multiply-add.
 fn may_fuse(instruction: &Instruction<'_>) -> bool {
@@ -15,14 +15,13 @@ fn may_fuse(instruction: &Instruction<'_>) -> bool {
 impl<'m> Lower<'m> {
     pub(super) fn arithmetic(&self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
         let op = instruction.op;
-        let [first] = instruction.operands()?;
         Ok(self.each(&instruction.operands, |at, parts| {
             let kind = parts[0].kind;
             if let (Scalar::BOOL, [x, y]) = (kind, parts) {
                 return self.logic(op, *x, *y);
             }
             let one = match op {
-                "mul" | "shl" if kind == Scalar::LONG => self.wide_product(first, instruction),
+                "mul" | "shl" if kind == Scalar::LONG => self.wide_product(instruction),
                 "add" | "fadd" | "fsub" => self.sum_with_product(instruction, kind, at),
                 _ => None,
             };
@@ -51,17 +50,17 @@ impl<'m> Lower<'m> {
     /// The result of the last one of such instructions as [the table](crate::table) has.
     pub(super) fn steps(&self, text: &str, kind: Scalar, parts: &[Part]) -> Part {
         let of = parts.first().map_or(kind, |part| part.kind);
-        if matches!(of, Scalar::Int(bits) if bits != of.width()) && text.contains(".bN") {
+        let is_narrow = matches!(of, Scalar::Int(bits) if bits != of.width());
+        if of == Scalar::BOOL || is_narrow && text.contains(".bN") {
             let function = text.split('.').next().unwrap_or_default();
             return self.refuse(format_args!("{function} of {} bits", of.bits()));
         }
         let is_unsigned = text.contains(".u");
-        let parts = parts.iter().map(|part| match part.kind {
+        let given = parts.iter().map(|part| match part.kind {
             Scalar::Int(_) if !text.contains('M') => self.widened(*part, !is_unsigned),
             _ => *part,
         });
-        let mut operands: Vec<_> = parts.collect();
-        let count = operands.len();
+        let (mut operands, count) = (given.collect::<Vec<_>>(), parts.len());
         let text = text.replace('F', kind.ptx()).replace('A', of.ptx());
         let text = text.replace('B', &of.width().to_string());
         let text = text.replace(['N', 'M'], &kind.width().to_string());
@@ -94,8 +93,8 @@ impl<'m> Lower<'m> {
     }
 
     /// A product of words that are extended to 64 bits.
-    fn wide_product(&self, a: Id, instruction: &Instruction<'_>) -> Option<Part> {
-        let b = *instruction.operands.get(1)?;
+    fn wide_product(&self, instruction: &Instruction<'_>) -> Option<Part> {
+        let [a, b] = instruction.operands().ok()?;
         let (signed, word) = self.word_of(a)?;
         let factor = self.function.number(b).and_then(|by| match instruction.op {
             "shl" => 1i64.checked_shl(by as u32),
@@ -161,7 +160,7 @@ impl<'m> Lower<'m> {
     /// Predicates.
     fn logic(&self, op: &str, x: Part, y: Part) -> Part {
         match (op, y.bits()) {
-            ("xor", Some(1)) => self.not(x),
+            ("xor", Some(1)) => self.pure(Scalar::BOOL, "not.pred", &[x]),
             ("and" | "or" | "xor", _) => {
                 self.pure(Scalar::BOOL, &format!("{op}.pred"), &[self.in_register(x), y])
             }
@@ -169,17 +168,10 @@ impl<'m> Lower<'m> {
         }
     }
 
-    fn not(&self, part: Part) -> Part {
-        self.pure(Scalar::BOOL, "not.pred", &[part])
-    }
-
     pub(super) fn compare(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let name = format!("{}.{}", instruction.op, instruction.name);
         Ok(self.each(&instruction.operands::<2>()?, |_, parts| {
             let (mut x, mut y) = (parts[0], parts[1]);
-            if x.kind == Scalar::BOOL {
-                return self.logic(&name, x, y);
-            }
             if let Scalar::Pointer(own) = x.kind {
                 let is_same = own.suffix() == y.space().suffix();
                 let space = if is_same { own } else { Space::Generic };
@@ -192,11 +184,7 @@ impl<'m> Lower<'m> {
     /// The second, if the first one holds, or else the third.
     pub(super) fn select(&self, id: Id, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let operands = instruction.operands::<3>()?;
-        // Of pointers in an aggregate, the space is not followed.
-        let space = match self.function.values[operands[1]].kind {
-            Type::Scalar(_) => self.spaces[id],
-            _ => Space::Generic,
-        };
+        let space = self.spaces[id];
         Ok(self.each(&operands, |_, parts| {
             let (by, mut x, mut y) = (parts[0], parts[1], parts[2]);
             if x.kind == Scalar::BOOL {
@@ -216,7 +204,105 @@ impl<'m> Lower<'m> {
         match (x.bits(), y.bits()) {
             (Some(1), _) => self.logic("or", by, y),
             (_, Some(0)) => self.logic("and", by, x),
-            _ => self.logic("or", self.logic("and", by, x), self.logic("and", self.not(by), y)),
+            _ => {
+                let not = self.logic("xor", by, Part::number(Scalar::BOOL, 1));
+                self.logic("or", self.logic("and", by, x), self.logic("and", not, y))
+            }
+        }
+    }
+
+    /// A conversion; of bits as another type, of as many.
+    pub(super) fn convert(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+        let operand = instruction.operands::<1>()?;
+        let targets = instruction.of.parts()?;
+        let is_generic = self.function.values[operand[0]].kind == Scalar::Pointer(Space::Generic);
+        Ok(self.each(&operand, |at, parts| {
+            let Some((to, _)) = targets.get(at) else { return self.refuse("such a conversion") };
+            let (to, part, signed) = (*to, parts[0], instruction.op.starts_with('s'));
+            match (instruction.op, to) {
+                // Of a generic pointer the space is known, whatever it is called.
+                ("addrspacecast", Scalar::Pointer(Space::Generic)) => part,
+                ("addrspacecast", Scalar::Pointer(space)) => self.in_space(part, space),
+                ("ptrtoint", _) => {
+                    let space = if is_generic { Space::Generic } else { part.space() };
+                    self.truncated(self.address_in(part, space), to)
+                }
+                ("inttoptr", _) => {
+                    let long = self.extended(part, Scalar::LONG, false);
+                    Part { kind: to, ..self.in_register(long) }
+                }
+                ("trunc", _) => self.truncated(part, to),
+                ("bitcast", _) if part.kind.bits() == to.bits() => self.moved(part, to),
+                ("zext" | "sext", _) => self.extended(part, to, signed),
+                (op, _) if part.kind == Scalar::BOOL => {
+                    self.by_table(op, to, &[self.extended(part, Scalar::WORD, signed)])
+                }
+                (op, _) => self.by_table(op, to, parts),
+            }
+        }))
+    }
+
+    /// An integer whose unused upper bits in its register are zeros, or the sign.
+    pub(super) fn widened(&self, part: Part, signed: bool) -> Part {
+        let (bits, width) = (part.kind.bits(), part.kind.width());
+        let kind = Scalar::Int(width);
+        if let Some(number) = part.bits() {
+            let with_sign = sign_extended(number, bits) as u64;
+            return Part::number(kind, if signed { with_sign } else { number });
+        }
+        let part = Part::new(kind, self.arg(part));
+        let short = self.short.borrow().get(&part.base).copied().unwrap_or(width);
+        if bits == width || !signed && short <= bits || signed && short < bits {
+            return part;
+        }
+        let sign = if signed { 's' } else { 'u' };
+        let text = match bits {
+            8 | 16 => format!("cvt.{sign}{width}.{sign}{bits}"),
+            _ => format!("bfe.{sign}{width} $0, $1, 0, {bits}"),
+        };
+        let result = self.pure(kind, &text, &[part]);
+        if signed { result } else { self.zeros_from(result, bits) }
+    }
+
+    pub(super) fn truncated(&self, part: Part, to: Scalar) -> Part {
+        if let Some(bits) = part.bits() {
+            return Part::number(to, bits);
+        }
+        if to == Scalar::BOOL {
+            let word = self.truncated(part, Scalar::WORD);
+            return self.is_set(self.pure(Scalar::WORD, "and.b32 $0, $1, 1", &[word]));
+        }
+        let is_same = part.kind.width() == to.width();
+        if is_same { Part { kind: to, ..part } } else { self.pure(to, "cvt.u32.u64", &[part]) }
+    }
+
+    /// An integer or a truth value as an integer with more bits.
+    pub(super) fn extended(&self, part: Part, to: Scalar, signed: bool) -> Part {
+        if part.kind == Scalar::BOOL {
+            let (one, text) = if signed { (u64::MAX, "selp.b") } else { (1, "selp.u") };
+            let choice = [Part::number(to, one), Part::number(to, 0), part];
+            let result = self.pure(to, &format!("{text}{}", to.width()), &choice);
+            return if signed { result } else { self.zeros_from(result, 1) };
+        }
+        let wide = self.widened(part, signed);
+        if wide.kind.width() == to.width() {
+            return Part { kind: to, ..wide };
+        }
+        self.pure(to, if signed { "cvt.s64.s32" } else { "cvt.u64.u32" }, &[wide])
+    }
+
+    /// The same bits in a register of another class.
+    pub(super) fn moved(&self, part: Part, to: Scalar) -> Part {
+        match (part.kind, to) {
+            (Scalar::Pointer(_), _) => part,
+            _ if part.bits().is_some() => Part::number(to, part.bits().unwrap_or(0)),
+            (kind, _) if kind.class() == to.class() => Part { kind: to, ..part },
+            (Scalar::Short, Scalar::Int(2..=32)) => self.pure(to, "cvt.u32.u16", &[part]),
+            (Scalar::Int(2..=32), Scalar::Short) => self.pure(to, "cvt.u16.u32", &[part]),
+            (kind, _) if kind.size() == to.size() => {
+                self.pure(to, &format!("mov.b{}", kind.bits()), &[part])
+            }
+            _ => self.refuse("PTX with an operand of another size"),
         }
     }
 }
