@@ -4,6 +4,9 @@
 
 (() => {
     const { element } = window.workbook;
+    // Characters that can be typed or pasted: more than can be compiled, so that no source is run of
+    // which a part was left out, and few enough for a browser to show at once.
+    const MOST = 200_000;
 
     // An editor of a file, or of its lines from `first` on; `changed` is called after each change,
     // `run` on Ctrl+Enter.
@@ -13,6 +16,7 @@
             autocapitalize: "off",
             autocomplete: "off",
             autocorrect: "off",
+            maxlength: MOST,
             spellcheck: "false",
             wrap: "off",
         });

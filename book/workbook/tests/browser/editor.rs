@@ -130,9 +130,26 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
         ),
         (kernel("for (;;) out[0] = 1;"), "never ends"),
         (kernel("while (threadIdx.x < n) { }"), "never ends"),
-        ("x".repeat(10 << 20), "of 100,000 at most"),
+        ("x".repeat(100_001), "of 100,000 at most"),
         (start.replace("scale", "other"), "scale"),
         (kernel("__shared__ float tile[1 << 28]; tile[n] = 1; out[0] = tile[0];"), "is too large"),
+        (
+            format!("__device__ float all[1ull << 40];\n{}", kernel("out[0] = all[n];")),
+            "it has 4398046511104 bytes and may have 4294967295",
+        ),
+        (
+            format!("__constant__ float all[1 << 20];\n{}", kernel("out[0] = all[n];")),
+            "it has 4194304 bytes and may have 65536",
+        ),
+        (kernel("int *own = new int[4]; own[n] = 1; out[0] = own[0];"), "its memory from the host"),
+        (
+            format!(
+                "__device__ float f(float x) {{ return x + 1; }}\n\
+                 __device__ float g(float x) {{ return x - 1; }}\n{}",
+                kernel("float (*of)(float) = n > 3 ? f : g; out[0] = of(in[0]);")
+            ),
+            "the address of the function",
+        ),
         ("<img src=x onerror=alert(1)>".to_owned(), "expected unqualified-id"),
         (String::new(), "scale"),
     ];
@@ -145,6 +162,14 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
         assert!(!said.starts_with("Solved"), "{shown}: {said}");
     }
     assert_eq!(editor.evaluate("document.querySelector('.editor img')"), Value::Null);
+    // Of what is pasted as much is taken as a browser shows at once, and that is too much to run.
+    editor.write("");
+    editor.evaluate(
+        "{ $.querySelector('.source textarea').focus();
+             document.execCommand('insertText', false, 'x'.repeat(10 << 20));
+             $.querySelector('.run').click(); }",
+    );
+    assert!(editor.ended(FURTHER).contains("200,000 bytes, of 100,000 at most"));
 
     // A message leads to its line.
     editor.check(&cases[1].0, FIRST);
