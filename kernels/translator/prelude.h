@@ -342,7 +342,8 @@ FN float tanhf(float a) { return (float)(1.0 - 2.0 / (exp(2.0 * (double)a) + 1.0
 FN float powf(float a, float b) {
     float size = fabsf(a) == 1.0f ? 1.0f : (float)exp((double)b * log(fabs((double)a)));
     bool is_whole = b == truncf(b), is_odd = is_whole && truncf(b * 0.5f) * 2.0f != b;
-    bool is_none = a < 0.0f && isfinite(a) && !is_whole;
+    // Of a number below zero and above minus infinity, as bits.
+    bool is_none = __float_as_uint(a) - 0x80000001u < 0x7f7fffffu && !is_whole;
     float power = is_odd ? copysignf(size, a) : is_none ? __builtin_nanf("") : size;
     return a == 1.0f || b == 0.0f ? 1.0f : power;
 }

@@ -9,6 +9,7 @@
 use emulator::{Launch, Memory, Module, Options};
 use translator::translate;
 
+const BITS: &str = include_str!("goldens/bits.ll");
 const FLOW: &str = include_str!("goldens/flow.ll");
 const LATER: &str = include_str!("goldens/later.ll");
 const MEMORY: &str = include_str!("goldens/memory.ll");
@@ -19,6 +20,7 @@ const WARP: &str = include_str!("goldens/warp.ll");
 #[test]
 fn ptx_is_as_committed() {
     for (name, ir) in [
+        ("bits", BITS),
         ("flow", FLOW),
         ("later", LATER),
         ("memory", MEMORY),
@@ -204,6 +206,36 @@ fn copies_may_be_wider_than_their_addresses_allow_and_long_words_rotate() {
     let expected: Vec<u64> =
         (0..32).map(|t| long(t).rotate_left(7) ^ long(t).rotate_right(13)).collect();
     assert_eq!(words, expected);
+}
+
+#[test]
+fn bits_are_turned_swapped_and_counted_in_numbers_of_all_sizes() {
+    let bytes: Vec<u8> = (0..32u8).map(|t| t.wrapping_mul(37).wrapping_sub(60)).collect();
+    let shorts: Vec<u16> = (0..32u16).map(|t| t.wrapping_mul(4099).wrapping_sub(9)).collect();
+    let shorts_bytes: Vec<u8> = shorts.iter().flat_map(|short| short.to_le_bytes()).collect();
+    let after = run(BITS, "bits", &[&bytes, &shorts_bytes, &[0; 2048]], &[]);
+    let out = words(&after[2], u64::from_le_bytes);
+    for t in 0..32 {
+        let (b, c, s, r) = (bytes[t], bytes[31 - t], shorts[t], shorts[31 - t]);
+        let w = u32::from(s) << 16 | u32::from(r);
+        let counts = |of: u32, b: u32| {
+            let first = if b == 0 { 0 } else { b.trailing_zeros() + 1 };
+            u64::from(of.count_ones() + (b.leading_zeros() << 8) + (first << 16))
+        };
+        let orders = [b.cmp(&c), (w as i32).cmp(&7), w.cmp(&(99 * u32::from(s)))];
+        let orders = orders.map(|order| (order as i64 + 1) as u64);
+        let expected = [
+            b.rotate_left(3).into(),
+            s.rotate_left(5).into(),
+            r.swap_bytes().into(),
+            w.swap_bytes().into(),
+            (u64::from(w) << 32 | u64::from(!w)).swap_bytes(),
+            counts(b.into(), c.into()),
+            counts(s.into(), r.into()),
+            orders[0] + orders[1] * 4 + orders[2] * 16,
+        ];
+        assert_eq!(out[8 * t..][..8], expected, "thread {t}");
+    }
 }
 
 #[test]
