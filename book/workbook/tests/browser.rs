@@ -766,14 +766,19 @@ fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
         "rgb(0, 0, 0)"
     );
     prediction.page.screenshot("prediction-printed");
-    // Nor is there a button on any page with text that waits for a guess.
+    // Nor is there a button on a page with text that waits for a guess, or with a reader's progress.
     let mut page = Page::new(browser, LIGHT);
     page.emulate_media("print", LIGHT);
-    page.open(&book::chapters_with("id=\"prediction-bank-conflicts-two\"")[0]);
     let buttons = "[...document.querySelectorAll('main button')]
         .filter(button => button.checkVisibility()).map(button => button.textContent)";
-    assert_eq!(page.texts(buttons), [""; 0]);
-    assert!(page.holds("document.querySelector('.veil-text') !== null"));
+    for (part, made) in [
+        ("id=\"prediction-bank-conflicts-two\"", ".veil-text"),
+        ("class=\"my-exercises\"", ".my-exercises button"),
+    ] {
+        page.open(&book::chapters_with(part)[0]);
+        assert_eq!(page.texts(buttons), [""; 0], "{part}");
+        assert!(page.holds(&format!("document.querySelector('{made}') !== null")), "{part}");
+    }
 }
 
 #[test]

@@ -245,6 +245,19 @@ fn host_code_that_does_not_compile_is_named_by_its_own_file() {
     assert!(renamed.contains("The check calls your functions as the start has them"), "{renamed}");
 }
 
+/// A compiler that is slow is another matter than one that fails, in crates that the learner has not
+/// written.
+#[test]
+fn crates_that_do_not_compile_are_not_said_to_take_too_long() {
+    let checkout = Checkout::new();
+    let cargo = checkout.path("slow-cargo");
+    checkout.write("slow-cargo", "#!/bin/sh\ncase \"$*\" in *--lib) exit 101;; esac\nsleep 60\n");
+    let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&cargo, runs).unwrap();
+    let ended = Ended::of(checkout.command("exercise kv-cache").env("CARGO", &cargo));
+    ended.refuses(&["what host code needs does not compile: see above"]);
+}
+
 /// Each ends in a way of its own; none of them is right, nor said not to end but the last.
 #[test]
 fn host_code_that_ends_the_program_is_told_how() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::process::{self, Bounds, End, Ended};
@@ -73,7 +73,8 @@ pub(super) fn program(
             End::TooLong(_) if time == TIMES[0] => {
                 let mut command = cargo()?;
                 command.args(["--lib"]).stdin(Stdio::null()).stdout(Stdio::null());
-                command.status().context("host code is compiled by cargo")?;
+                let status = command.status().context("host code is compiled by cargo")?;
+                ensure!(status.success(), "what host code needs does not compile: see above");
             }
             End::Code(_) => return Ok(Err(said(&out, &err, root, files))),
             end => {
