@@ -199,7 +199,7 @@ impl<D: Device> Book<D> {
     pub(crate) fn give_after(&mut self, block: Boxed<D::Memory>, streams: &[D::Stream]) {
         match streams.iter().map(|stream| self.device.record(stream)).collect() {
             Ok(events) => self.parked.push(Parked { block, events }),
-            Err(_) => self.lose(block),
+            Err(_) => self.lose(*block),
         }
     }
 
@@ -311,7 +311,7 @@ impl<D: Device> Book<D> {
     ) {
         match self.device.record(stream) {
             Ok(event) => events.push(event),
-            Err(_) => return self.lose(block),
+            Err(_) => return self.lose(*block),
         }
         let to = &self.arenas[block.arena].stream;
         block.memory = self.device.hand_over(block.memory, to);
@@ -399,7 +399,7 @@ impl<D: Device> Book<D> {
     }
 
     /// Gives a block up: nobody can say when its last use is done.
-    fn lose(&mut self, block: Boxed<D::Memory>) {
+    fn lose(&mut self, block: Block<D::Memory>) {
         self.stats.held_bytes -= block.bytes();
         self.stats.lost += 1;
     }

@@ -48,7 +48,7 @@ pub(crate) struct Stream(Rc<usize>);
 #[derive(Debug)]
 pub(crate) struct Piece {
     pub(crate) number: usize,
-    stream: Stream,
+    _handle: Stream,
 }
 
 impl World {
@@ -167,7 +167,7 @@ impl Device for Fake {
         }
         let number = self.0.number();
         self.0.allocated.borrow_mut().insert(number, bytes);
-        Ok(Piece { number, stream: stream.clone() })
+        Ok(Piece { number, _handle: stream.clone() })
     }
 
     fn is_out_of_memory(error: &Failure) -> bool {
@@ -175,10 +175,10 @@ impl Device for Fake {
     }
 
     fn hand_over(&self, memory: Piece, to: &Stream) -> Piece {
-        Piece { stream: to.clone(), ..memory }
+        Piece { _handle: to.clone(), ..memory }
     }
 
-    fn release(&self, Piece { number: memory, stream: _ }: Piece) {
+    fn release(&self, Piece { number: memory, .. }: Piece) {
         if panicking() {
             return; // a second panic would hide the first
         }
