@@ -195,6 +195,37 @@ extern "C" __global__ void any_shape(const unsigned int *in, unsigned int *out,
 }
 // ANCHOR_END: any_shape
 
+// ANCHOR: whole_sectors
+// As `any_shape`, but what is written of an output row begins and ends where a sector of 8
+// elements does: up to 7 elements earlier than the tile. So the tile has 8 more rows above it.
+extern "C" __global__ void whole_sectors(const unsigned int *in, unsigned int *out,
+                                         unsigned int width, unsigned int height)
+{
+    __shared__ unsigned int tile[8 + 64][32 + 1];
+    unsigned int along = threadIdx.x, across = threadIdx.y;
+    unsigned int left = blockIdx.y * 32, top = blockIdx.x * 64;
+
+    unsigned int v[9];
+    for (int k = 0; k < 9; k++) { // above the first row, y wraps around and is too large
+        unsigned int x = left + along, y = top + across + 8 * k - 8;
+        if (x < width && y < height)
+            v[k] = in[(size_t)y * width + x];
+    }
+    for (int k = 0; k < 9; k++)
+        tile[across + 8 * k][along] = v[k];
+
+    __syncthreads();
+
+    for (int k = 0; k < 8; k++) {
+        unsigned int x = across + 8 * (k % 4);
+        size_t row = (size_t)(left + x) * height;
+        unsigned int y = along + 32 * (k / 4) - (row + top) % 8; // in the tile
+        if (left + x < width && top + y < height)
+            out[row + (top + y)] = tile[8 + y][x];
+    }
+}
+// ANCHOR_END: whole_sectors
+
 // ANCHOR: in_place
 // A square matrix in its own place: a block holds a tile and its mirror image before
 // it writes either. Row i of n tiles takes the columns that follow it, cyclically, up to

@@ -12,7 +12,7 @@ use crate::matrix::{Shape, Way};
 lab::kernels! { unsafe "transpose" {
     fn transpose[
         "read_coalesced", "write_coalesced", "tile", "tile_padded", "several",
-        "swizzled", "vectors", "downwards", "any_shape", "idle",
+        "swizzled", "vectors", "downwards", "any_shape", "whole_sectors", "idle",
     ](input: &CudaSlice<u32>, output: &mut CudaSlice<u32>, width: u32, height: u32);
     fn in_place(matrix: &mut CudaSlice<u32>, side: u32);
 } }
@@ -27,10 +27,17 @@ pub(crate) struct Blocks {
     down: bool,
     /// Whether threads move vectors of 16 bytes, at the beginning of which rows begin.
     aligned: bool,
+    /// Rows by which what a block writes may be above its tile.
+    early: usize,
 }
 
-pub(crate) const SIMPLE: Blocks =
-    Blocks { tile: (32, 32), threads: (32, 32), down: false, aligned: false };
+pub(crate) const SIMPLE: Blocks = Blocks {
+    tile: (32, 32),
+    threads: (32, 32),
+    down: false,
+    aligned: false,
+    early: 0,
+};
 const SEVERAL: Blocks = Blocks { threads: (32, 8), ..SIMPLE };
 /// SIDE in the kernel file; a thread moves 4 × 4 elements.
 pub(crate) const SIDE: usize = 64;
@@ -39,9 +46,11 @@ const VECTORS: Blocks = Blocks {
     threads: ((SIDE * SIDE / 16) as u32, 1),
     down: false,
     aligned: true,
+    early: 0,
 };
 pub(crate) const DOWNWARDS: Blocks = Blocks { down: true, ..VECTORS };
-pub(crate) const KERNELS: [(&str, Blocks); 9] = [
+const ANY_SHAPE: Blocks = Blocks { tile: (32, 64), down: true, ..SEVERAL };
+pub(crate) const KERNELS: [(&str, Blocks); 10] = [
     ("read_coalesced", SIMPLE),
     ("write_coalesced", SIMPLE),
     ("tile", SIMPLE),
@@ -50,14 +59,15 @@ pub(crate) const KERNELS: [(&str, Blocks); 9] = [
     ("swizzled", SEVERAL),
     ("vectors", VECTORS),
     ("downwards", DOWNWARDS),
-    ("any_shape", Blocks { tile: (32, 64), down: true, ..SEVERAL }),
+    ("any_shape", ANY_SHAPE),
+    ("whole_sectors", Blocks { early: 7, ..ANY_SHAPE }),
 ];
 
 impl Blocks {
     // ANCHOR: launch
     /// The blocks for a matrix of this shape.
     pub(crate) fn config(self, shape: &Shape) -> LaunchConfig {
-        let mut config = tiles((shape.width, shape.height), self.tile);
+        let mut config = tiles((shape.width, shape.height + self.early), self.tile);
         config.block_dim = (self.threads.0, self.threads.1, 1);
         if self.down {
             // Blocks are started in the order of the first number.

@@ -33,6 +33,7 @@
 //! downwards         the same, but neighbouring blocks write neighbouring addresses
 //! downwards_kept    the same, and the L2 cache is asked to keep what was read
 //! any_shape         for rows that do not begin at multiples of 16 bytes
+//! whole_sectors     the same, but writes begin and end where sectors do
 //! bulk              the copy unit (TMA) of newer GPUs moves whole tiles
 //! in_place          without a second matrix
 //! ```
@@ -67,8 +68,8 @@ const SIDES: [usize; 3] = [4096, 8192, 16384];
 /// Width and height of matrices that are not square; the last does not suit vectors.
 const RECTANGLES: [(usize, usize); 3] = [(2048, 8192), (8192, 2048), (8193, 8191)];
 /// What is timed on those.
-const ON_RECTANGLES: [&str; 5] =
-    ["downwards", "downwards_kept", "any_shape", "bulk", "cublas"];
+const ON_RECTANGLES: [&str; 6] =
+    ["downwards", "downwards_kept", "any_shape", "whole_sectors", "bulk", "cublas"];
 
 fn main() -> ExitCode {
     lab::run!(Some(kernels::KERNEL), experiment)
