@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | four operations on sets of every size |
-//! | [`passes`] | The experiment | how does one go over a set again and again? |
+//! | [`passes`] | The experiment; The most that L1 caches give | how does one go over a set again and again? |
 //!
 //! Each multiprocessor has an L1 cache, all share the L2 cache, and the memory is behind
 //! that. The four operations of `kernels/device-bandwidth.cu` go over *working sets* from
@@ -27,13 +27,15 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use lab::launch::threads;
 use lab::{Lab, Result};
 
-// SAFETY: the kernels use the first `count` elements of each array, of 16 bytes. `read`
-// writes a word for each thread; its threads are fewer than the words of an array.
+// SAFETY: the kernels use the first `count` elements of each array, of 16 bytes, and `read_lean`
+// `share` for each block. Those that read write a word for each thread; their
+// threads are fewer than the words of an array.
 lab::kernels! { unsafe "device-bandwidth" {
     fn walk["read_16x4", "write_16x4", "copy_16x4", "triad_16x4"](
         a: &CudaSlice<u32>, b: &CudaSlice<u32>, out: &mut CudaSlice<u32>,
         factor: u32, count: usize, passes: u32, shift: u32,
     );
+    fn read_lean(a: &CudaSlice<u32>, sums: &mut CudaSlice<u32>, share: u32, passes: u32);
 } }
 
 const ELEMENT_BYTES: usize = 16;
@@ -45,6 +47,8 @@ const LOADS: usize = 4;
 const THREADS: usize = 1024;
 /// How many tiles of 64 KiB each block moves: close together where the L1 caches end.
 const TILES: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32, 64, 112];
+/// The largest sets that are read with fewer instructions as well: an L1 cache holds them.
+const LEAN_TILES: usize = 3;
 /// Word i of an array holds i times a factor; `value` has that of `a`.
 const FACTOR: u32 = 2_654_435_761;
 const FACTOR_OF_B: u32 = 2_246_822_519;
@@ -111,6 +115,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             passes::measure(lab, &mut arrays, operation, tiles, 0)?;
             if operation.writes == 0 {
                 passes::measure(lab, &mut arrays, operation, tiles, 1)?;
+                if tiles <= LEAN_TILES {
+                    passes::lean(lab, &mut arrays, tiles)?;
+                }
             }
         }
     }
