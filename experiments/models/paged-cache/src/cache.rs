@@ -61,8 +61,8 @@ impl Caches {
         let (stream, slots) = (&self.stream, self.requests * self.most);
         let (table, reserved, pages) = match layout {
             Layout::Contiguous => (vec![0], slots, 0),
-            Layout::Paged { page_bits, shuffled } => {
-                let (table, pages) = table(lengths, self.most, page_bits, shuffled);
+            Layout::Paged { page_bits, at_random } => {
+                let (table, pages) = table(lengths, self.most, page_bits, at_random);
                 (table, pages << page_bits, pages)
             }
         };

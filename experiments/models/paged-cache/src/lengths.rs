@@ -5,7 +5,7 @@ use lab::{Case, Lab, Result, check};
 
 use crate::cache::Caches;
 use crate::measure;
-use crate::table::Layout;
+use crate::table::{ALL, Layout};
 
 /// How long requests are.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ pub(crate) fn cases(lab: &mut Lab, caches: &Caches) -> Result<()> {
                 Case::new("lengths").with("lengths", name).with("layout", layout);
             let layout = match page_bits {
                 None => Layout::Contiguous,
-                Some(page_bits) => Layout::Paged { page_bits, shuffled: true },
+                Some(page_bits) => Layout::Paged { page_bits, at_random: ALL },
             };
             measure(lab, caches, case, &lengths, layout)?;
         }

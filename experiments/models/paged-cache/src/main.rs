@@ -35,10 +35,13 @@ use lab::{Case, Ceiling, Lab, Result};
 
 use cache::{Caches, KEY_BYTES};
 use lengths::Lengths;
-use table::Layout;
+use table::{ALL, Layout};
 
 /// Pages of 2^0 to 2^8 tokens.
 const PAGE_BITS: [u32; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Bytes of pages that are in a random order among each other.
+const NEAR: [usize; 5] = [2 << 20, 8 << 20, 32 << 20, 128 << 20, 512 << 20];
 
 fn main() -> ExitCode {
     lab::run!(Some(cache::KERNEL), experiment)
@@ -61,12 +64,20 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let case = |layout: &str| Case::new("scores").with("layout", layout);
     measure(lab, &caches, case("contiguous"), &spread, Layout::Contiguous)?;
     for page_bits in PAGE_BITS {
-        for (order, shuffled) in [("in_order", false), ("shuffled", true)] {
+        for (order, at_random) in [("in_order", 1), ("shuffled", ALL)] {
             let case =
                 case("paged").with("order", order).with("page", 1usize << page_bits);
-            let layout = Layout::Paged { page_bits, shuffled };
+            let layout = Layout::Paged { page_bits, at_random };
             measure(lab, &caches, case, &spread, layout)?;
         }
+    }
+
+    // 4. Pages of 16 in a random order, but none far from where it would be in order.
+    for near_bytes in NEAR {
+        let at_random = near_bytes / (KEY_BYTES << 4);
+        let case = Case::new("near").with("near_bytes", near_bytes);
+        let layout = Layout::Paged { page_bits: 4, at_random };
+        measure(lab, &caches, case, &spread, layout)?;
     }
     lengths::cases(lab, &caches)
 }

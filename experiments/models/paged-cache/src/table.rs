@@ -2,13 +2,17 @@
 
 use lab::check::shuffled;
 
+/// All pages in a random order.
+pub(crate) const ALL: usize = usize::MAX;
+
 /// How the keys of a request lie.
 #[derive(Clone, Copy)]
 pub(crate) enum Layout {
     /// In one piece, with room for the longest request.
     Contiguous,
-    /// In pages of 2^`page_bits` tokens, one after the other or in a random order.
-    Paged { page_bits: u32, shuffled: bool },
+    /// In pages of 2^`page_bits` tokens, so many of which at a time are in a random order: 1 for
+    /// pages one after the other.
+    Paged { page_bits: u32, at_random: usize },
 }
 
 impl Layout {
@@ -30,13 +34,18 @@ pub(crate) fn table(
     lengths: &[u32],
     most: usize,
     page_bits: u32,
-    random: bool,
+    at_random: usize,
 ) -> (Vec<u32>, usize) {
     let row = most >> page_bits;
     let needed = |length: &u32| (*length as usize).div_ceil(1 << page_bits);
     let pages: usize = lengths.iter().map(needed).sum();
-    let free =
-        if random { shuffled(pages as u32) } else { (0..pages as u32).collect() };
+    let windows = (0..pages).step_by(at_random.min(pages));
+    let free: Vec<u32> = windows
+        .flat_map(|first| {
+            let window = shuffled(at_random.min(pages - first) as u32);
+            window.into_iter().map(move |page| first as u32 + page)
+        })
+        .collect();
     let (mut first, mut table) = (0, vec![0; lengths.len() * row]);
     for (row, length) in table.chunks_mut(row).zip(lengths) {
         let taken = needed(length);
@@ -54,15 +63,15 @@ mod tests {
     #[test]
     fn every_page_has_one_owner() {
         let lengths = [1, 16, 17, 64, 63];
-        for random in [false, true] {
-            let (table, pages) = table(&lengths, 64, 4, random);
+        for at_random in [1, 5, super::ALL] {
+            let (table, pages) = table(&lengths, 64, 4, at_random);
             let mut taken: Vec<u32> = vec![];
             for (row, length) in table.chunks(4).zip(lengths) {
                 taken.extend(&row[..length.div_ceil(16) as usize]);
             }
             taken.sort_unstable();
             assert_eq!(pages, 1 + 1 + 2 + 4 + 4);
-            assert!(taken.into_iter().eq(0..pages as u32), "random: {random}");
+            assert!(taken.into_iter().eq(0..pages as u32), "at random: {at_random}");
         }
     }
 }
