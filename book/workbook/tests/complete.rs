@@ -475,7 +475,7 @@ const UNCOUNTED: [(&str, &[&str], &str); 8] = [
     ("attention-hopper", &["flash"], "the emulator runs no wgmma"),
     (
         "matrix-product-tensor",
-        &["pipelined", "pipelined_edges"],
+        &["pipelined", "pipelined_edges", "shared_out"],
         "launches.txt has no dynamic shared memory",
     ),
     (
