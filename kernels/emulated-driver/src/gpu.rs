@@ -39,7 +39,7 @@ pub(crate) struct Model {
 
 /// Small, and of the newest compute capability without clusters and the copies of tensors, which
 /// are not emulated.
-const SMALL: Model = model((8, 9), 1024, 16, 64, 64, 0);
+const SMALL: Model = model((8, 9), 1024, 16, 100, 99, 1);
 /// Those with the limits of real GPUs.
 const MODELS: [Model; 4] = [
     model((7, 5), 1024, 16, 64, 64, 0),

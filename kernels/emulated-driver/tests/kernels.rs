@@ -164,7 +164,7 @@ fn limits() {
 #[test]
 fn a_gpu_with_the_limits_of_a_real_one() {
     for (gpu, expected) in [
-        ("", "limits: 8 1024 16 65536 16"),
+        ("", "limits: 8 1024 16 101376 16"),
         ("7.5", "limits: 7 1024 16 65536 16"),
         ("8.6", "limits: 8 1536 16 101376 16"),
         ("8.9", "limits: 8 1536 24 101376 24"),
