@@ -23,6 +23,7 @@
 //! tiled       32 × 32 threads share two tiles in shared memory
 //! registers   a thread computes 8 × 8 elements from what it has in registers
 //! pipelined   16 × 8, and the next tiles are copied meanwhile
+//! shared_out  the same, and all multiprocessors have equally much to do
 //! cublas      NVIDIA's library
 //! ```
 //!
@@ -101,7 +102,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let takes_eight_bits = eight::is_there(lab, &stream)?;
 
     // 3. Sides that no tile divides: the second only where rows need not be aligned.
-    for n in [200, 251] {
+    for n in [200, 251, 512] {
         let product = Product::new(n);
         ragged(&stream, &product, &floats)?;
         ragged(&stream, &product, &halves)?;
