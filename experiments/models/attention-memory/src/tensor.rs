@@ -35,10 +35,10 @@ mod hopper {
 /// HEAD and QUERIES in the kernel files.
 const HEAD: usize = 128;
 const QUERIES: usize = 128;
-/// KEYS and THREADS of the one, and the bytes of its tiles of Q, K and V.
+/// KEYS and THREADS of the one, and the bytes of its tile of Q and two of each of K and V.
 const KEYS: usize = 64;
 const THREADS: u32 = 128;
-const TILES_BYTES: usize = (QUERIES + 2 * KEYS) * HEAD * size_of::<u16>();
+const TILES_BYTES: usize = (QUERIES + 4 * KEYS) * HEAD * size_of::<u16>();
 /// The same of the other, with two tiles of each of K and V, from a multiple of 1,024 bytes on.
 const HOPPER_THREADS: u32 = 384;
 const HOPPER_TILES_BYTES: usize = (1 + 2 * 2) * 128 * HEAD * size_of::<u16>() + 1024;
