@@ -190,6 +190,10 @@ __device__ void ahead(const uint4 *weights, const unsigned short *scales, const 
 {
     unsigned int chunks = columns / 32, groups = ((columns - 1) >> group_bits) + 1;
     Way way;
+    for (unsigned int i = threadIdx.x; i < columns / 8; i += blockDim.x)
+        way.keep(x[2 * i], x[2 * i + 1], i);
+    __syncthreads();
+
     unsigned int lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32;
     unsigned int first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * ROWS, begin = 0;
     auto load = [&](unsigned int first, unsigned int chunk) {
@@ -201,10 +205,7 @@ __device__ void ahead(const uint4 *weights, const unsigned short *scales, const 
         }
         return loaded;
     };
-    Loaded now = load(first, lane); // while x comes
-    for (unsigned int i = threadIdx.x; i < columns / 8; i += blockDim.x)
-        way.keep(x[2 * i], x[2 * i + 1], i);
-    __syncthreads();
+    Loaded now = load(first, lane);
     float sums[ROWS] = {};
     while (first < rows) {
         unsigned int next = begin + 32, next_first = first;

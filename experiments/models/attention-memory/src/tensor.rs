@@ -1,5 +1,5 @@
 //! Tensor cores: `flash` in BF16, with heads of 128 numbers, with and without a mask; by `mma`, an
-//! instruction of a warp, and by `wgmma`, one of four.
+//! instruction of a warp, in two versions, and by `wgmma`, one of four.
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use lab::launch::{tensor_map, threads};
@@ -19,6 +19,18 @@ lab::kernels! { unsafe "attention-tensor" {
     );
 } }
 
+mod lean {
+    use cudarc::driver::CudaSlice;
+
+    // SAFETY: as `flash` above.
+    lab::kernels! { unsafe "attention-lean" {
+        fn flash(
+            q: &CudaSlice<u16>, k: &CudaSlice<u16>, v: &CudaSlice<u16>,
+            out: &mut CudaSlice<u16>, n: u32, scale: f32, causal: u32,
+        );
+    } }
+}
+
 mod hopper {
     use cudarc::driver::CudaSlice;
 
@@ -35,11 +47,13 @@ mod hopper {
 /// HEAD and QUERIES in the kernel files.
 const HEAD: usize = 128;
 const QUERIES: usize = 128;
-/// KEYS and THREADS of the one, and the bytes of its tile of Q and two of each of K and V.
+/// KEYS and THREADS with instructions of a warp, and the bytes of the tiles of Q, K and V.
 const KEYS: usize = 64;
 const THREADS: u32 = 128;
-const TILES_BYTES: usize = (QUERIES + 4 * KEYS) * HEAD * size_of::<u16>();
-/// The same of the other, with two tiles of each of K and V, from a multiple of 1,024 bytes on.
+const TILES_BYTES: usize = (QUERIES + 2 * KEYS) * HEAD * size_of::<u16>();
+/// The same with two tiles of each of K and V.
+const LEAN_TILES_BYTES: usize = (QUERIES + 4 * KEYS) * HEAD * size_of::<u16>();
+/// The same with instructions of four warps, with two tiles of each of K and V, from a multiple of 1,024 bytes on.
 const HOPPER_THREADS: u32 = 384;
 const HOPPER_TILES_BYTES: usize = (1 + 2 * 2) * 128 * HEAD * size_of::<u16>() + 1024;
 /// Heads in the guide: 4 sequences, 32 heads each.
@@ -55,13 +69,14 @@ pub(crate) fn experiment(
     lengths: impl Iterator<Item = usize>,
     masked: usize,
 ) -> Result<()> {
-    let Some(module) = lab.load(KERNEL)? else {
+    let (Some(module), Some(lean)) = (lab.load(KERNEL)?, lab.load(lean::KERNEL)?) else {
         let reason = "BF16 needs tensor cores of compute capability 8.0";
         lab.skip(Case::new("tensor"), reason);
         return Ok(());
     };
     let ways = Ways {
         mma: Kernels::of(&module)?,
+        lean: lean::Kernels::of(&lean)?,
         wgmma: lab
             .load(hopper::KERNEL)?
             .map(|module| hopper::Kernels::of(&module))
@@ -123,6 +138,8 @@ fn measure(
 #[derive(Clone, Copy)]
 enum Way {
     Mma,
+    /// The same, with fewer instructions around it.
+    Lean,
     Wgmma,
 }
 
@@ -130,6 +147,7 @@ impl Way {
     fn name(self) -> &'static str {
         match self {
             Way::Mma => "tensor",
+            Way::Lean => "lean",
             Way::Wgmma => "wgmma",
         }
     }
@@ -137,13 +155,14 @@ impl Way {
 
 struct Ways {
     mma: Kernels,
+    lean: lean::Kernels,
     /// Where the GPU has it.
     wgmma: Option<hopper::Kernels>,
 }
 
 impl Ways {
     fn all(&self) -> impl Iterator<Item = Way> {
-        [Some(Way::Mma), self.wgmma.as_ref().map(|_| Way::Wgmma)]
+        [Some(Way::Mma), Some(Way::Lean), self.wgmma.as_ref().map(|_| Way::Wgmma)]
             .into_iter()
             .flatten()
     }
@@ -195,19 +214,13 @@ impl<'a> Run<'a> {
                 let config = config(HOPPER_THREADS, HOPPER_TILES_BYTES);
                 kernels.flash(stream, config, q, k, v, out, n, scale, causal.into())
             }
+            (Way::Lean, _) => {
+                let config = config(THREADS, LEAN_TILES_BYTES);
+                self.ways.lean.flash(stream, config, q, k, v, out, n, scale, causal.into())
+            }
             _ => {
                 let config = config(THREADS, TILES_BYTES);
-                self.ways.mma.flash(
-                    stream,
-                    config,
-                    q,
-                    k,
-                    v,
-                    out,
-                    n,
-                    scale,
-                    causal.into(),
-                )
+                self.ways.mma.flash(stream, config, q, k, v, out, n, scale, causal.into())
             }
         }
     }

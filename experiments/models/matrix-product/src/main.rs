@@ -23,6 +23,7 @@
 //! tiled       32 × 32 threads share two tiles in shared memory
 //! registers   a thread computes 8 × 8 elements from what it has in registers
 //! pipelined   16 × 8, and the next tiles are copied meanwhile
+//! deep        the same with deeper tiles, and fewer barriers
 //! shared_out  the same, and all multiprocessors have equally much to do
 //! cublas      NVIDIA's library
 //! ```

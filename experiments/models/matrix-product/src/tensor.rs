@@ -13,17 +13,27 @@ mod copies {
     use cudarc::driver::CudaSlice;
 
     // SAFETY: all stay within three matrices of n * n elements, if rows begin at multiples of
-    // 16 bytes; `pipelined` and `shared_out`, if n is a multiple of 256. `shared_out` has a tile of
-    // `parts` and a number of `ready` for each of its blocks, which are no more than tiles.
+    // 16 bytes; `pipelined`, if n is a multiple of 256.
     lab::kernels! { unsafe "matrix-product-tensor" {
         fn product["pipelined", "pipelined_edges"](
             a: &CudaSlice<f32>, b: &CudaSlice<f32>, c: &mut CudaSlice<f32>, n: u32,
         );
+        fn tensor(a: &CudaSlice<u16>, b: &CudaSlice<u16>, c: &mut CudaSlice<u16>, n: u32);
+    } }
+}
+
+mod deep {
+    use cudarc::driver::CudaSlice;
+
+    // SAFETY: both stay within three matrices of n * n elements, if n is a multiple of 256.
+    // `shared_out` has a tile of `parts` and a number of `ready` for each of its blocks, which are
+    // no more than tiles.
+    lab::kernels! { unsafe "matrix-product-deep" {
+        fn deep(a: &CudaSlice<f32>, b: &CudaSlice<f32>, c: &mut CudaSlice<f32>, n: u32);
         fn shared_out(
             a: &CudaSlice<f32>, b: &CudaSlice<f32>, c: &mut CudaSlice<f32>, n: u32,
             parts: &mut CudaSlice<f32>, ready: &mut CudaSlice<u32>,
         );
-        fn tensor(a: &CudaSlice<u16>, b: &CudaSlice<u16>, c: &mut CudaSlice<u16>, n: u32);
     } }
 }
 
@@ -43,10 +53,13 @@ mod hopper {
     } }
 }
 
-/// Width and height of the tiles of c of `pipelined` and `shared_out`.
+/// Width and height of the tiles of c of `pipelined` and of those below.
 const TILE: (usize, usize) = (256, 128);
-/// Bytes of shared memory of these two: four tiles of each matrix, a's with 4 floats after each row.
-const PIPELINED_BYTES: u32 = 4 * 16 * (128 + 4 + 256) * 4;
+/// Bytes of shared memory of `pipelined`: four tiles of each matrix, a's with 4 floats after each
+/// row.
+const PIPELINED_BYTES: u32 = 4 * 8 * (128 + 4 + 256) * 4;
+/// The same of `deep` and `shared_out`, whose tiles are twice as deep.
+const DEEP_BYTES: u32 = 2 * PIPELINED_BYTES;
 /// Bytes of shared memory of so many tiles of each matrix, from a multiple of 1,024 bytes on.
 const fn tiles_bytes(tiles: u32) -> u32 {
     tiles * (128 * 64 + 64 * 256) * 2 + 1024
@@ -100,7 +113,6 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
                 config.shared_mem_bytes = PIPELINED_BYTES;
                 ours.product(name, &queue, config, a, b, c, n as u32)
             };
-            let shared_out = shared_out(lab, stream, &kernels)?;
             let queue = stream.clone();
             let tensor = move |a: &_, b: &_, c: &mut _, n: usize| {
                 kernels.tensor(&queue, config(n, (128, 128), 128), a, b, c, n as u32)
@@ -109,7 +121,6 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
                 multiple_of: 4,
                 ..Multiplier::new("pipelined", pipelined)
             });
-            ways.floats.push(shared_out);
             ways.halves.push(Multiplier {
                 multiple_of: 8,
                 ..Multiplier::new("tensor", tensor)
@@ -118,8 +129,29 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
         None => {
             let why = "asynchronous copies need a GPU of compute capability 8.0";
             lab.skip(Case::new("pipelined"), why);
-            lab.skip(Case::new("shared_out"), why);
             lab.skip(Case::new("tensor"), "so do tensor cores that multiply BF16");
+        }
+    }
+    match lab.load(deep::KERNEL)? {
+        Some(module) => {
+            let kernels = deep::Kernels::of(&module)?;
+            let shared_out = shared_out(lab, stream, kernels.clone())?;
+            let queue = stream.clone();
+            let deep = move |a: &_, b: &_, c: &mut _, n: usize| {
+                let mut config = config(n, TILE, 256);
+                config.shared_mem_bytes = DEEP_BYTES;
+                kernels.deep(&queue, config, a, b, c, n as u32)
+            };
+            ways.floats.push(Multiplier {
+                multiple_of: TILE.0,
+                ..Multiplier::new("deep", deep)
+            });
+            ways.floats.push(shared_out);
+        }
+        None => {
+            let why = "asynchronous copies need a GPU of compute capability 8.0";
+            lab.skip(Case::new("deep"), why);
+            lab.skip(Case::new("shared_out"), why);
         }
     }
     match lab.load(hopper::KERNEL)? {
@@ -162,13 +194,13 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
     Ok(ways)
 }
 
-/// `pipelined` with as many blocks as multiprocessors, which share out the last tiles.
+/// `deep` with as many blocks as multiprocessors, which share out the last tiles.
 fn shared_out(
     lab: &Lab,
     stream: &Arc<CudaStream>,
-    kernels: &copies::Kernels,
+    kernels: deep::Kernels,
 ) -> Result<Multiplier<f32>> {
-    let (kernels, queue) = (kernels.clone(), stream.clone());
+    let queue = stream.clone();
     // On the emulated GPU so few that small matrices have tiles to share out.
     let most = if lab.emulated() { 3 } else { lab.multiprocessors() };
     let parts = RefCell::new(stream.alloc_zeros(most * TILE.0 * TILE.1)?);
@@ -176,7 +208,7 @@ fn shared_out(
     let multiply = move |a: &_, b: &_, c: &mut _, n: usize| {
         let tiles = n / TILE.0 * (n / TILE.1);
         let mut config = blocks(most.min(tiles), 256);
-        config.shared_mem_bytes = PIPELINED_BYTES;
+        config.shared_mem_bytes = DEEP_BYTES;
         let (parts, ready) = (&mut parts.borrow_mut(), &mut ready.borrow_mut());
         kernels.shared_out(&queue, config, a, b, c, n as u32, parts, ready)
     };
