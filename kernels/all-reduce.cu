@@ -286,48 +286,26 @@ extern "C" __global__ void tagged(const float *input, float *output, OnEach inbo
                                   size_t count, unsigned rank, unsigned gpus,
                                   unsigned long long launch, unsigned *stuck)
 {
-    long long patience = patience_left(stuck), start = clock64();
-    unsigned tag = (unsigned)launch;
+    long long patience = patience_left(stuck);
+    unsigned long long tag = launch << 32;
     size_t inbox = launch % 2 * MOST_GPUS * MOST_TAGGED;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
          i += (size_t)gridDim.x * blockDim.x) {
-        unsigned long long mine = (unsigned long long)tag << 32 | __float_as_uint(input[i]);
+        float mine = input[i], sum = 0;
         for (unsigned k = 1; k < gpus; k++) {
             unsigned other = (rank + k) % gpus;
             unsigned long long *there = (unsigned long long *)inboxes.at[other];
             asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(
                              there + inbox + rank * MOST_TAGGED + i),
-                         "l"(mine)
+                         "l"(tag | __float_as_uint(mine))
                          : "memory");
         }
         const unsigned long long *here = (unsigned long long *)inboxes.at[rank];
         here += inbox + i;
-        // What comes from all others is asked for at once: one after another, each would
-        // take a way to the L2 cache and back.
-        unsigned long long from[MOST_GPUS];
-        bool here_all;
-        do {
-            here_all = true;
-#pragma unroll
-            for (unsigned gpu = 0; gpu < MOST_GPUS; gpu++)
-                if (gpu < gpus && gpu != rank)
-                    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
-                                 : "=l"(from[gpu])
-                                 : "l"(here + gpu * MOST_TAGGED)
-                                 : "memory");
-                else
-                    from[gpu] = mine;
-#pragma unroll
-            for (unsigned gpu = 0; gpu < MOST_GPUS; gpu++)
-                here_all &= from[gpu] >> 32 == tag;
-        } while (!here_all && clock64() - start < patience);
-        if (!here_all)
-            *stuck = 1;
-        float sum = 0;
-#pragma unroll
-        for (unsigned gpu = 0; gpu < MOST_GPUS; gpu++)
-            if (gpu < gpus)
-                sum += __uint_as_float((unsigned)from[gpu]);
+        for (unsigned gpu = 0; gpu < gpus; gpu++)
+            sum += gpu == rank ? mine
+                               : __uint_as_float((unsigned)wait(
+                                     here + gpu * MOST_TAGGED, tag, patience, stuck));
         output[i] = sum;
     }
 }

@@ -83,8 +83,6 @@ pub(crate) struct Ranks {
     pub(crate) blocks: u32,
     /// Elements that a block of `ring` passes on between two flags.
     pub(crate) slice: usize,
-    /// Threads of a block of `ring`.
-    pub(crate) threads: u32,
     /// Launches of kernels that wait for each other.
     pub(crate) launches: u64,
 }
@@ -108,7 +106,6 @@ impl Ranks {
             inboxes: [0; MOST_GPUS],
             blocks: lab.multiprocessors().min(MOST_BLOCKS) as u32,
             slice: 16 << 10,
-            threads: THREADS,
             launches: 0,
         };
         for (rank, context) in contexts.iter().enumerate() {

@@ -10,17 +10,15 @@ use cudarc::driver::DevicePtr;
 use cudarc::nccl::{group_end, group_start, result, sys};
 use lab::{Case, Lab, Result, nccl};
 
-use crate::device::{Ranks, THREADS};
+use crate::device::Ranks;
 use crate::ways::Method;
 use crate::{ELEMENT, IN_A_ROW, case, in_a_row};
 
 /// Blocks of each GPU's kernel; NCCL calls them CTAs, and has a channel for each.
 const BLOCKS: [u32; 4] = [8, 16, 24, 32];
-/// Elements between two flags, at least: four times as many as elsewhere, since with few blocks
-/// no other one hides a wait.
+/// Elements between two flags: four times as many as elsewhere, since with few blocks no other
+/// one hides a wait.
 const SLICE: usize = 64 << 10;
-/// Slices of a block in a step, if they are longer than that.
-const SLICES: usize = 8;
 /// Bytes of a vector.
 const SIZES: [usize; 2] = [64 << 20, 1 << 30];
 
@@ -30,7 +28,8 @@ pub(crate) fn equal_blocks(
     gpus: &mut Ranks,
     largest: usize,
 ) -> Result<()> {
-    let (all, usual) = (gpus.blocks, gpus.slice);
+    let all = gpus.blocks;
+    gpus.slice = SLICE;
     let mut sizes = SIZES.map(|bytes| bytes.min(largest)).to_vec();
     sizes.dedup();
     for blocks in BLOCKS.into_iter().filter(|blocks| *blocks <= all) {
@@ -49,7 +48,6 @@ pub(crate) fn equal_blocks(
                     continue;
                 }
                 gpus.blocks = if method == Method::Ring { blocks } else { all };
-                gpus.slice = slice(bytes, gpus.each.len(), blocks);
                 let case = case(lab, "equal", method, bytes, gpus.each.len())
                     .with("blocks", blocks as usize);
                 // NCCL prepares at its first call for a size.
@@ -62,37 +60,6 @@ pub(crate) fn equal_blocks(
         gpus.wait()?;
         gpus.limited = None;
     }
-    gpus.slice = usual;
-    Ok(())
-}
-
-/// The slice for a vector of so many bytes.
-fn slice(bytes: usize, gpus: usize, blocks: u32) -> usize {
-    let of_a_block = bytes / ELEMENT / gpus / blocks as usize;
-    of_a_block.div_ceil(SLICES).next_multiple_of(4).max(SLICE)
-}
-
-/// The ring with a few blocks of two sizes, and longer and longer slices.
-pub(crate) fn long_slices(
-    lab: &mut Lab,
-    gpus: &mut Ranks,
-    bytes: usize,
-) -> Result<()> {
-    const FEW: u32 = 24;
-    let usual = (gpus.blocks, gpus.slice, gpus.threads);
-    for threads in [THREADS, 2 * THREADS] {
-        for slice in [16, 64, 256, 1024].map(|slice| slice << 10) {
-            gpus.blocks = FEW.min(usual.0);
-            (gpus.slice, gpus.threads) = (slice, threads);
-            let case =
-                case(lab, "long_slices", Method::Ring, bytes, gpus.each.len())
-                    .with("blocks", gpus.blocks as usize)
-                    .with("threads", threads as usize)
-                    .with("slice_bytes", slice * ELEMENT);
-            in_a_row(lab, gpus, (Method::Ring, IN_A_ROW), bytes, case)?;
-        }
-    }
-    (gpus.blocks, gpus.slice, gpus.threads) = usual;
     Ok(())
 }
 

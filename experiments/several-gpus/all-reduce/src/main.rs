@@ -141,7 +141,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     if together {
         slices::slices(lab, &mut gpus, largest)?;
         limited::equal_blocks(lab, &mut gpus, largest)?;
-        limited::long_slices(lab, &mut gpus, largest)?;
     }
     Ok(())
 }

@@ -82,13 +82,13 @@ impl Ranks {
     pub(crate) fn ring(&mut self, count: usize) -> Result<()> {
         self.launches += 1;
         let gpus = self.each.len();
-        let grid = self.grid_for(count.div_ceil(4 * gpus), self.threads);
+        let vectors = count.div_ceil(4 * gpus);
         for (rank, gpu) in self.each.iter().enumerate() {
             let (next, previous) = ((rank + 1) % gpus, (rank + gpus - 1) % gpus);
             let (rank, gpus) = (rank as u32, gpus as u32);
             gpu.kernels.ring(
                 &gpu.stream,
-                grid,
+                self.grid_for(vectors),
                 &gpu.input,
                 &gpu.output,
                 self.outputs[next],
@@ -107,9 +107,8 @@ impl Ranks {
     }
 
     /// Blocks for this many threads, but no more than are resident at once.
-    fn grid_for(&self, threads: usize, of_a_block: u32) -> LaunchConfig {
-        let blocks = threads.div_ceil(of_a_block as usize);
-        lab::launch::blocks(blocks.min(self.blocks as usize), of_a_block as usize)
+    fn grid_for(&self, threads: usize) -> LaunchConfig {
+        grid(self.blocks.min(threads.div_ceil(THREADS as usize) as u32))
     }
 
     /// Every GPU sums one chunk, of all GPUs' inputs and into all GPUs' outputs.
@@ -119,7 +118,7 @@ impl Ranks {
         for (rank, gpu) in self.each.iter().enumerate() {
             gpu.kernels.direct(
                 &gpu.stream,
-                self.grid_for(vectors, THREADS),
+                self.grid_for(vectors),
                 self.inputs,
                 self.outputs,
                 self.flags,
@@ -135,8 +134,6 @@ impl Ranks {
 
     /// Every GPU sends all its elements to all others, each with a flag of its own.
     pub(crate) fn tagged(&mut self, count: usize) -> Result<()> {
-        /// Few for a block, so that many multiprocessors send.
-        const FEW: u32 = 128;
         ensure!(
             count <= MOST_TAGGED,
             "the inboxes are too small for {count} elements"
@@ -145,7 +142,7 @@ impl Ranks {
         for (rank, gpu) in self.each.iter().enumerate() {
             gpu.kernels.tagged(
                 &gpu.stream,
-                self.grid_for(count, FEW),
+                self.grid_for(count),
                 &gpu.input,
                 &gpu.output,
                 self.inboxes,
