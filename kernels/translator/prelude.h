@@ -5,6 +5,7 @@
 #pragma once
 #pragma clang diagnostic ignored "-Wc++11-narrowing" // a warning of NVRTC's, too
 #pragma clang diagnostic ignored "-Wunknown-cuda-version"
+#pragma clang diagnostic ignored "-Wmacro-redefined" // of a kernel's own INFINITY
 
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -20,6 +21,32 @@
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
 #define NULL 0
+
+// In the words of `cargo workbook check` (left-out.h), which defines them as well.
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#define CHAR_BIT 8
+#define INT_MIN (-2147483647 - 1)
+#define INT_MAX 2147483647
+#define UINT_MAX 4294967295u
+#define LLONG_MIN (-9223372036854775807ll - 1)
+#define LLONG_MAX 9223372036854775807ll
+#define ULLONG_MAX 18446744073709551615ull
+#define FLT_EPSILON 0x1p-23f
+#define FLT_MIN 0x1p-126f
+#define FLT_MAX 0x1.fffffep127f
+#define DBL_EPSILON 0x1p-52
+#define DBL_MIN 0x1p-1022
+#define DBL_MAX 0x1.fffffffffffffp1023
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define M_PI 3.14159265358979323846
 
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
