@@ -25,8 +25,8 @@ pub(crate) struct Lower<'m> {
     kernel: RefCell<Kernel>,
     /// The parts of each value that has been computed.
     values: RefCell<HashMap<Id, Vec<Part>>>,
-    /// What an instruction with these operands has computed where, to be used again.
-    computed: RefCell<HashMap<(String, Vec<Arg>), Vec<(usize, Part)>>>,
+    /// What has been computed where, to be used again.
+    computed: RefCell<HashMap<Computation, Vec<(usize, Part)>>>,
     /// Registers in which all bits from this one on are zero.
     short: RefCell<HashMap<Arg, u32>>,
     /// Addresses in a space: the generic one that each was made of.
@@ -38,6 +38,9 @@ pub(crate) struct Lower<'m> {
     /// The line of the source.
     line: Cell<u32>,
 }
+
+/// An instruction's text and operands.
+type Computation = (String, Vec<Arg>);
 
 /// A kernel's code.
 pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Kernel> {
