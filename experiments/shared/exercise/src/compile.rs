@@ -38,7 +38,8 @@ pub fn compile(file: &str, unit: &Unit, compute: &str) -> Result<Result<String, 
         End::Code(0) => Ok(compiler::ptx(&out)),
         End::Code(_) => Err(compiler_text(&said, compute)),
         end => Err(format!(
-            "{said}\nthe compiler {end}; does a macro or a template expand without end?"
+            "{said}\nthe compiler {end}; does a macro or a template expand without end, \
+             or is the machine busy?"
         )
         .trim_start()
         .to_owned()),

@@ -79,7 +79,8 @@ pub(super) fn program(
             End::Code(_) => return Ok(Err(said(&out, &err, root, files))),
             end => {
                 return Ok(Err(format!(
-                    "the compiler {end}; does a macro or a type expand without end?"
+                    "the compiler {end}; does a macro or a type expand without end, or is \
+                     the machine busy?"
                 )));
             }
         }
