@@ -761,17 +761,16 @@ impl<'a> Machine<'a> {
 
     /// Do running threads look at what another block may set, rather than take a lock?
     fn looks_at_blocks(&self, warps: &[Warp]) -> bool {
-        let is_flag = |op: &Op| match op {
+        let code = &self.program.code;
+        let is_flag = |instruction: &Instruction| match &instruction.operation {
             Op::Load(load) => {
                 load.strength != Strength::Weak && load.address.space != Space::Shared
             }
-            Op::Atomic(atomic) => atomic.swap.is_none() && atomic.address.space != Space::Shared,
             _ => false,
         };
         let looks = |pc: usize| {
-            let line = &self.place_at(pc).source;
-            let mut code = self.program.code.iter().enumerate();
-            code.any(|(at, one)| is_flag(&one.operation) && self.place_at(at).source == *line)
+            let around = LOOP as usize / 2;
+            code[pc.saturating_sub(around)..code.len().min(pc + around)].iter().any(is_flag)
         };
         let mut groups = warps.iter().flat_map(Warp::runnable);
         self.launch.grid != [1; 3] && groups.any(|group| looks(group.pc))
