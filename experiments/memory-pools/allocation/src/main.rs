@@ -9,7 +9,7 @@
 //! | [`source`] | The experiment | where does memory come from? |
 //! | [`device`] | The experiment | the kernel, the check |
 //! | [`rounds`] | Measured | and with a kernel between, and a wait behind? |
-//! | [`threads`] | Several threads | does one wait for the other? |
+//! | [`threads`] | Without a lock | does one wait for the other? |
 //! | [`trap`] | The trap | what do pools hold, and what is in it? |
 //!
 //! The driver has two ways to ask for memory. `cuMemAlloc` and `cuMemFree` answer at
