@@ -144,9 +144,9 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
         (kernel("int *own = new int[4]; own[n] = 1; out[0] = own[0];"), "its memory from the host"),
         (
             format!(
-                "__device__ float f(float x) {{ return x + 1; }}\n\
-                 __device__ float g(float x) {{ return x - 1; }}\n{}",
-                kernel("float (*of)(float) = n > 3 ? f : g; out[0] = of(in[0]);")
+                "__device__ float more(float x) {{ return x + 1; }}\n\
+                 __device__ float less(float x) {{ return x - 1; }}\n{}",
+                kernel("float (*of)(float) = n > 3 ? more : less; out[0] = of(in[0]);")
             ),
             "the address of the function",
         ),
