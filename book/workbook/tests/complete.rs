@@ -478,11 +478,7 @@ const UNCOUNTED: [(&str, &[&str], &str); 10] = [
         &["pipelined", "pipelined_edges"],
         "launches.txt has no dynamic shared memory",
     ),
-    (
-        "matrix-product-deep",
-        &["deep", "shared_out"],
-        "launches.txt has no dynamic shared memory",
-    ),
+    ("matrix-product-deep", &["deep", "shared_out"], "launches.txt has no dynamic shared memory"),
     ("attention-lean", &["flash"], "launches.txt has no dynamic shared memory"),
     (
         "number-formats",

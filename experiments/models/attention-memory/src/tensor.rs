@@ -69,7 +69,8 @@ pub(crate) fn experiment(
     lengths: impl Iterator<Item = usize>,
     masked: usize,
 ) -> Result<()> {
-    let (Some(module), Some(lean)) = (lab.load(KERNEL)?, lab.load(lean::KERNEL)?) else {
+    let (Some(module), Some(lean)) = (lab.load(KERNEL)?, lab.load(lean::KERNEL)?)
+    else {
         let reason = "BF16 needs tensor cores of compute capability 8.0";
         lab.skip(Case::new("tensor"), reason);
         return Ok(());
@@ -216,11 +217,31 @@ impl<'a> Run<'a> {
             }
             (Way::Lean, _) => {
                 let config = config(THREADS, LEAN_TILES_BYTES);
-                self.ways.lean.flash(stream, config, q, k, v, out, n, scale, causal.into())
+                self.ways.lean.flash(
+                    stream,
+                    config,
+                    q,
+                    k,
+                    v,
+                    out,
+                    n,
+                    scale,
+                    causal.into(),
+                )
             }
             _ => {
                 let config = config(THREADS, TILES_BYTES);
-                self.ways.mma.flash(stream, config, q, k, v, out, n, scale, causal.into())
+                self.ways.mma.flash(
+                    stream,
+                    config,
+                    q,
+                    k,
+                    v,
+                    out,
+                    n,
+                    scale,
+                    causal.into(),
+                )
             }
         }
     }

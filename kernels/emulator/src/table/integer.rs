@@ -123,7 +123,7 @@ pub(crate) fn differences(form: &mut Form<'_>) -> Option<Operation> {
 
 /// How far the parts of two words are apart, with their places in bits.
 fn apart(a: u32, b: u32, bits: u32) -> impl Iterator<Item = (u32, u32)> {
-    let part = move |word: u32, place| word >> place & (1 << bits) - 1;
+    let part = move |word: u32, place| (word >> place) & ((1 << bits) - 1);
     let places = (0..u32::BITS).step_by(bits as usize);
     places.map(move |place| (part(a, place).abs_diff(part(b, place)), place))
 }
