@@ -38,6 +38,9 @@ const OTHERS: [&str; 14] = [
     "allocation",
 ];
 
+/// Second programs of two of them.
+const SECONDS: [&str; 2] = ["first-program", "mistakes"];
+
 /// Folder of these programs.
 static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| build(EXPERIMENTS.iter().chain(&OTHERS)));
 
@@ -45,7 +48,8 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| build(EXPERIMENTS.iter().c
 /// elsewhere.
 #[track_caller]
 fn built(experiment: &str) -> PathBuf {
-    let is_built = EXPERIMENTS.iter().chain(&OTHERS).any(|name| *name == experiment);
+    let mut all = EXPERIMENTS.iter().chain(&OTHERS).chain(&SECONDS);
+    let is_built = all.any(|name| *name == experiment);
     assert!(is_built, "{experiment} is not among the programs that these tests build");
     PROGRAMS.join(experiment)
 }
