@@ -20,6 +20,7 @@ use std::fmt::Write;
 use engine::explorer::{Curve, Explorer, Knob, Machine, Measured, Point, Request};
 use engine::explorer::{Shown, Values as Moves, show};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::chart::Scale;
 use crate::html::{escape, prose};
@@ -168,6 +169,21 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
+/// The same, but whole numbers are written without `.0`: a page has hundreds of them.
+fn without_fractions(value: Value) -> Value {
+    match value {
+        Value::Array(all) => all.into_iter().map(without_fractions).collect(),
+        Value::Object(all) => {
+            all.into_iter().map(|(name, value)| (name, without_fractions(value))).collect()
+        }
+        Value::Number(number) => match number.as_f64() {
+            Some(whole) if whole as i64 as f64 == whole => (whole as i64).into(),
+            _ => Value::Number(number),
+        },
+        other => other,
+    }
+}
+
 /// The figure, with the page's task or its own. `sources` has the engine, and `root` leads there
 /// from the page.
 pub fn expand(
@@ -179,7 +195,8 @@ pub fn expand(
 ) -> Result<String, String> {
     let name = explorer.name;
     let engine = sources.module("engine.js")?;
-    let behind = serde_json::to_string(&measured).map_err(|e| e.to_string())?;
+    let behind = serde_json::to_value(&measured).map_err(|e| e.to_string())?;
+    let behind = without_fractions(behind).to_string();
     let request = Request { name: name.to_owned(), measured, ..Request::default() };
     let Shown { said, wide, narrow, limit, .. } = show(&request)?;
     let mut form = String::new();
