@@ -59,6 +59,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     })?;
     let address = listener.local_addr()?;
     let mut seen = sources(root);
+    say!("building the book, which takes some seconds");
     let shown = Arc::new(Shown(Mutex::new(Site::build(root, &arguments.book)?)));
     http::start(listener, shown.clone());
     say!("showing it at http://{address} (Ctrl-C ends)");
