@@ -35,7 +35,10 @@ mod readme;
 mod server;
 #[path = "support/skip.rs"]
 mod skip;
+#[path = "support/turns.rs"]
+mod turns;
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -79,11 +82,13 @@ const MOVED: &str =
 
 /// Every page is loaded once, and then looked at in all themes and as on a phone. No errors, no
 /// requests beyond the book, nothing outside the window, every chart shown and readable, no colour
-/// too faint, and nothing that keeps people from using it.
+/// too faint; and on a third of the pages, others each day, nothing that keeps people from using it.
 #[test]
 fn every_page_is_faultless() {
     let Some(browser) = Browser::get() else { return };
     let axe = axe::script();
+    let typical = |page: &PathBuf| is_typical(&book::name(page));
+    let with_axe = turns::todays(3, book::chapters(), typical);
     let pages = Mutex::new(book::pages().into_iter());
     let next = || pages.lock().expect("no page was being taken").next();
     let tables = AtomicUsize::new(0);
@@ -101,7 +106,8 @@ fn every_page_is_faultless() {
             if book::is_copy(&file) {
                 found.extend(page.texts(LAYOUT));
             } else {
-                look_at(&page, &name, axe.is_some(), &mut found);
+                let axe = axe.is_some() && with_axe.contains(&file);
+                look_at(&page, &name, axe, &mut found);
                 let scrolling = page.texts(MOVED);
                 tables.fetch_add(scrolling.len(), Ordering::Relaxed);
                 let moved = scrolling.into_iter().filter(|cell| !cell.is_empty());
@@ -134,10 +140,15 @@ fn every_page_is_faultless() {
     assert!(tables.into_inner() > 0, "no table scrolls on a phone");
 }
 
+/// Whether it is one of the pages with all kinds of elements.
+fn is_typical(name: &str) -> bool {
+    ["introduction", "access-patterns-coalescing", "scorecard"].contains(&name)
+}
+
 /// Looks at a chapter that was opened in the light theme, and leaves it as on a phone.
 fn look_at(page: &Page, name: &str, axe: bool, found: &mut Vec<String>) {
-    // Pages with all kinds of elements. The contrast of all is cheaper to look at by ourselves.
-    let is_typical = ["introduction", "access-patterns-coalescing", "scorecard"].contains(&name);
+    // The contrast of all is cheaper to look at by ourselves.
+    let is_typical = is_typical(name);
     for view in [LIGHT, DARK, PHONE] {
         page.look(view);
         if view.phone {

@@ -14,6 +14,8 @@ mod checkout;
 mod clang;
 #[path = "support/skip.rs"]
 mod skip;
+#[path = "support/turns.rs"]
+mod turns;
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -21,8 +23,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use checkout::{Checkout, Ended, root};
+use exercise::Exercise;
+use exercise::catalogue::Language;
 use serde_json::Value;
 use skip::skip;
+use turns::{is_new, todays};
 
 /// The program in this checkout: what these tests ask of it changes nothing.
 fn here(arguments: &[&str]) -> Ended {
@@ -45,23 +50,25 @@ fn has_nvrtc() -> bool {
     found
 }
 
-/// Names of the exercises of a language.
-fn names(language: &str) -> Vec<String> {
-    let exercises = all();
-    let of_language = exercises.iter().filter(|e| e["language"] == language);
-    of_language.map(|e| e["name"].as_str().unwrap().to_owned()).collect()
+/// The exercises of a language.
+fn exercises(language: Language) -> Vec<Exercise> {
+    let all = exercise::catalogue::all(&root()).unwrap();
+    all.into_iter().filter(|exercise| exercise.language == language).collect()
 }
 
-/// Verifies exercises, on so many threads.
-fn verify(names: Vec<String>, threads: usize, options: &[&str]) {
-    assert!(!names.is_empty());
-    let (left, problems) = (Mutex::new(names), Mutex::new(String::new()));
+/// Of how many exercises one is verified each day, beside those that are new.
+const DAYS: u64 = 3;
+
+/// Verifies exercises, two at a time.
+fn verify(exercises: Vec<Exercise>, options: &[&str]) {
+    assert!(!exercises.is_empty());
+    let (left, problems) = (Mutex::new(exercises), Mutex::new(String::new()));
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let Some(name) = left.lock().unwrap().pop() else { break };
-                    let ended = here(&[&["--verify", &name], options].concat());
+                    let Some(exercise) = left.lock().unwrap().pop() else { break };
+                    let ended = here(&[&["--verify", &exercise.name], options].concat());
                     if ended.code != Some(0) {
                         *problems.lock().unwrap() += &format!("{ended}\n");
                     }
@@ -74,15 +81,15 @@ fn verify(names: Vec<String>, threads: usize, options: &[&str]) {
 }
 
 #[test]
-fn every_exercise_in_a_kernel_is_as_it_declares() {
+fn exercises_in_kernels_are_as_they_declare() {
     if has_nvrtc() {
-        verify(names("cuda"), 2, &[]);
+        verify(todays(DAYS, exercises(Language::Kernel), |e| is_new(&e.folder)), &[]);
     }
 }
 
 #[test]
-fn every_exercise_in_host_code_is_as_it_declares() {
-    verify(names("rust"), 2, &[]); // each waits for the other, for their programs have one name
+fn exercises_in_host_code_are_as_they_declare() {
+    verify(todays(DAYS, exercises(Language::Host), |e| is_new(&e.folder)), &[]);
 }
 
 #[test]

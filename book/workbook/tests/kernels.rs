@@ -12,6 +12,8 @@
 mod checkout;
 #[path = "support/skip.rs"]
 mod skip;
+#[path = "support/turns.rs"]
+mod turns;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,6 +23,7 @@ use lab::kernel::{COMMITTED_NVRTC, Stamp, compute};
 use lab::{machine_code, ptx};
 use record::hash::sha256;
 use skip::skip;
+use turns::{is_new, todays};
 
 /// Newest PTX version that drivers for CUDA 12.4 read.
 const NEWEST_PTX: (u32, u32) = (8, 4);
@@ -101,10 +104,10 @@ fn checkout_with_nvrtc() -> Option<Checkout> {
     None
 }
 
-/// Leaves one kernel of the committed ones, or none: what a test says of one needs no other.
-fn keep_only(checkout: &Checkout, kept: Option<&str>) {
+/// Leaves some kernels of the committed ones, or none: what a test says of one needs no other.
+fn keep_only(checkout: &Checkout, is_kept: impl Fn(&str) -> bool) {
     for (name, _) in kernels() {
-        if kept != Some(&name) {
+        if !is_kept(&name) {
             fs::remove_file(checkout.path(&format!("kernels/{name}.cu"))).unwrap();
         }
     }
@@ -157,7 +160,7 @@ fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
 fn only_edited_code_or_moved_lines_fail_the_check() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let (name, source) = kernels().swap_remove(0);
-    keep_only(&checkout, Some(&name));
+    keep_only(&checkout, |kept| kept == name);
     let (source_path, path) = (format!("kernels/{name}.cu"), format!("kernels/ptx/{name}.ptx"));
     let committed = checkout.read(&path);
     let before = ptx::functions(&committed);
@@ -188,7 +191,7 @@ fn only_edited_code_or_moved_lines_fail_the_check() {
 fn ptx_that_was_edited_or_is_missing_fails_the_check() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let (name, _) = kernels().swap_remove(0);
-    keep_only(&checkout, Some(&name));
+    keep_only(&checkout, |kept| kept == name);
     let path = format!("kernels/ptx/{name}.ptx");
     checkout.run("ptx").succeeds();
     let committed = checkout.read(&path);
@@ -218,7 +221,7 @@ fn a_syntax_error_is_shown_with_file_and_line() {
 #[test]
 fn the_templates_ptx_is_what_its_source_compiles_to() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
-    keep_only(&checkout, None);
+    keep_only(&checkout, |_| false);
     checkout.run("new shared-atomics --section 8.3").succeeds();
     let ended = checkout.run(&format!("ptx --check --compute {CAPABILITIES}"));
     let fresh = "kernels/ptx/shared-atomics.ptx is fresh\n";
@@ -256,8 +259,15 @@ fn checkout_with_ptxas() -> Option<Checkout> {
 #[test]
 fn machine_code_differs_from_the_ptx_where_the_committed_list_says() {
     let Some(checkout) = checkout_with_ptxas() else { return };
+    let list = "kernels/ptx/machine-code.txt";
+    let all = machine_code::parse(&checkout.read(list));
+    let source = |name: &str| format!("kernels/{name}.cu");
+    let today = todays(3, all, |file| is_new(&root().join(source(&file.name))));
+    let is_kept = |name: &str| today.iter().any(|file| file.name == name);
+    keep_only(&checkout, is_kept);
+    checkout.write(list, &machine_code::write(&today));
     let ended = checkout.run("sass --check");
-    let fresh = "kernels/ptx/machine-code.txt is fresh";
+    let fresh = format!("{list} is fresh");
     assert!(ended.succeeds().ends_with(&format!("{fresh}\n")), "{ended}");
 }
 
@@ -281,7 +291,7 @@ extern \"C\" __global__ void product(const float *in, float *out)
 #[test]
 fn accesses_that_the_compiler_merges_are_listed() {
     let Some(checkout) = checkout_with_ptxas() else { return };
-    keep_only(&checkout, None);
+    keep_only(&checkout, |_| false);
     checkout.write("kernels/merged.cu", MERGED);
     checkout.run("ptx").succeeds();
     let ended = checkout.run("sass");

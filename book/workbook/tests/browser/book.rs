@@ -26,27 +26,32 @@ fn folder() -> &'static Path {
     folder.as_deref().expect("the book builds; another test shows why not")
 }
 
-/// Every page, in the order of their names. mdBook's error page is left out, which
-/// looks for its style at the root of a web server, and so are the table of contents
+/// Every page with its text, read once, in the order of their names. mdBook's error page is left
+/// out, which looks for its style at the root of a web server, and so are the table of contents
 /// for browsers without JavaScript, which is a part of the other pages, and what only
 /// leads from an old address to the new one.
+fn texts() -> &'static [(PathBuf, String)] {
+    static TEXTS: OnceLock<Vec<(PathBuf, String)>> = OnceLock::new();
+    TEXTS.get_or_init(|| {
+        let entries = WalkDir::new(folder()).sort_by_file_name().into_iter();
+        let paths = entries.map(|e| e.expect("the book can be read").into_path());
+        let is_html = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.ends_with(".html") && !["404.html", "toc.html"].contains(&name)
+        };
+        let read = |path: PathBuf| {
+            let html = fs::read_to_string(&path).expect("pages can be read");
+            (!html.contains("http-equiv=\"refresh\"")).then_some((path, html))
+        };
+        let pages: Vec<_> = paths.filter(is_html).filter_map(read).collect();
+        assert!(!pages.is_empty(), "the book has no pages");
+        pages
+    })
+}
+
+/// Every page.
 pub(crate) fn pages() -> Vec<PathBuf> {
-    let entries = WalkDir::new(folder()).into_iter();
-    let paths = entries.map(|e| e.expect("the book can be read").into_path());
-    let leads_elsewhere = |path: &Path| {
-        let html = fs::read_to_string(path).expect("pages can be read");
-        html.contains("http-equiv=\"refresh\"")
-    };
-    let is_page = |path: &PathBuf| {
-        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        name.ends_with(".html")
-            && !["404.html", "toc.html"].contains(&name)
-            && !leads_elsewhere(path)
-    };
-    let mut pages: Vec<_> = paths.filter(is_page).collect();
-    pages.sort();
-    assert!(!pages.is_empty(), "the book has no pages");
-    pages
+    texts().iter().map(|(page, _)| page.clone()).collect()
 }
 
 /// Whether it is one of the copies that mdBook makes of the first chapter, and of all for printing.
@@ -71,9 +76,9 @@ pub(crate) fn chapters() -> Vec<PathBuf> {
 
 /// The chapters whose source contains `text`.
 pub(crate) fn chapters_with(text: &str) -> Vec<PathBuf> {
-    let contains =
-        |page: &PathBuf| fs::read_to_string(page).expect("pages can be read").contains(text);
-    let chapters: Vec<_> = chapters().into_iter().filter(contains).collect();
+    let contains = |(page, html): &&(PathBuf, String)| !is_copy(page) && html.contains(text);
+    let found = texts().iter().filter(contains);
+    let chapters: Vec<_> = found.map(|(page, _)| page.clone()).collect();
     assert!(!chapters.is_empty(), "no page of the book has {text}");
     chapters
 }

@@ -5,7 +5,7 @@
 //! They need the compiler of `scripts/page-compiler`, and are skipped without it.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use exercise::catalogue::{self, Language};
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ use crate::editing::Editor;
 use crate::page::{DARK, Key, LIGHT, PHONE, Page, View};
 use crate::server::Server;
 use crate::skip::skip;
+use crate::turns::todays;
 use crate::{CONTRAST, LAYOUT};
 
-/// Of how many exercises, and pages with kernels, one is tried each day; with
-/// `WORKBOOK_ALL_EXERCISES=1` all are.
+/// Of how many exercises, and pages with kernels, one is tried each day.
 const DAYS: u64 = 10;
 /// How long the first check may take, with the compiler to be loaded from this machine, and each
 /// further one. A busy machine is given more than a reader's.
@@ -49,15 +49,6 @@ fn served() -> Option<(&'static Browser, Arc<Server<Checkout>>)> {
     Some((browser, server))
 }
 
-/// Those of today, or all.
-fn todays<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    let is_all = std::env::var_os("WORKBOOK_ALL_EXERCISES").is_some();
-    let day = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
-    let day = day / (24 * 60 * 60);
-    let chosen = all.into_iter().zip(0..).filter(move |(_, n)| is_all || n % DAYS == day % DAYS);
-    chosen.map(|(one, _)| one)
-}
-
 #[test]
 fn exercises_in_kernels_are_as_declared_in_the_page() {
     let Some((browser, server)) = served() else { return };
@@ -65,7 +56,7 @@ fn exercises_in_kernels_are_as_declared_in_the_page() {
     let mut page = Page::new(browser, LIGHT);
     let exercises = catalogue::all(&checkout::root()).expect("there are some");
     let kernels = exercises.into_iter().filter(|each| each.language == Language::Kernel);
-    for exercise in todays(kernels) {
+    for exercise in todays(DAYS, kernels, |_| false) {
         let name = &exercise.name;
         let address = exercise.page.replace(".md", ".html");
         let mut editor = Editor::open(page, &server, &address, name);
@@ -412,7 +403,7 @@ fn kernels_of_pages_run() {
     let Some((browser, server)) = served() else { return };
     let mut page = Page::new(browser, LIGHT);
     let mut ran = 0;
-    for file in todays(book::chapters_with("&quot;launch&quot;:")) {
+    for file in todays(DAYS, book::chapters_with("&quot;launch&quot;:"), |_| false) {
         let address = book::address(&file);
         page.visit(&format!("http://{}/{address}", server.address()));
         let names = page.texts(

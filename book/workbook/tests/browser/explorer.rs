@@ -10,6 +10,10 @@ use crate::axe::{self, Rules};
 use crate::book;
 use crate::chromium::Browser;
 use crate::page::{Key, LIGHT, PHONE, Page, TABLET, View};
+use crate::turns::todays;
+
+/// In so many days each explorer is tried, or in each view.
+const DAYS: u64 = 3;
 
 /// Something of an explorer's figure, which may be one of several on its page.
 fn of(explorer: &Explorer, selector: &str) -> String {
@@ -90,7 +94,7 @@ fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
 fn every_knob_of_an_explorer_moves_by_keyboard() {
     let Some(browser) = Browser::get() else { return };
     let mut page = Page::new(browser, LIGHT);
-    for explorer in &ALL {
+    for explorer in todays(DAYS, &ALL, |_| false) {
         for knob in explorer.knobs {
             go_to(&mut page, explorer);
             page.tab_to(&of(explorer, &format!("[name={}]", knob.name)));
@@ -131,7 +135,7 @@ fn every_knob_of_an_explorer_moves_by_keyboard() {
 #[test]
 fn an_explorer_moves_by_mouse_and_touch() {
     let Some(browser) = Browser::get() else { return };
-    for view in [LIGHT, TABLET, PHONE] {
+    for view in todays(DAYS, [LIGHT, TABLET, PHONE], |_| false) {
         let press = |page: &Page, selector: &str| {
             page.center(selector);
             if view.phone { page.tap(selector) } else { page.click(selector) }
@@ -202,7 +206,7 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
     let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
         let mut page = Page::new(browser, view);
-        for explorer in &ALL {
+        for explorer in todays(DAYS, &ALL, |_| false) {
             go_to(&mut page, explorer);
             for knob in explorer.knobs {
                 let Knob { name, first, .. } = knob;
@@ -241,7 +245,7 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
 #[test]
 fn an_explorer_at_its_ends_is_readable() {
     let Some(browser) = Browser::get() else { return };
-    for view in [LIGHT, PHONE] {
+    for view in todays(2, [LIGHT, PHONE], |_| false) {
         let mut page = Page::new(browser, view);
         for (name, state) in [
             ("coalescing", &[("index", "40*t"), ("bytes", "16")][..]),
@@ -292,7 +296,7 @@ fn too_small(explorer: &Explorer) -> String {
 #[test]
 fn calls_and_warps_are_dragged() {
     let Some(browser) = Browser::get() else { return };
-    for view in [LIGHT, TABLET, PHONE] {
+    for view in todays(DAYS, [LIGHT, TABLET, PHONE], |_| false) {
         let page = &mut Page::new(browser, view);
         let mut dragged = |name: &str, thing: &str, to: &str, state: &[(&str, &str)]| {
             let explorer = find(name).expect("it is one");
@@ -321,7 +325,7 @@ fn calls_and_warps_are_dragged() {
 fn a_warp_is_dragged_over_each_picture_of_it() {
     let Some(browser) = Browser::get() else { return };
     let transpose = find("transpose").expect("it is one");
-    for view in [LIGHT, TABLET, PHONE] {
+    for view in todays(DAYS, [LIGHT, TABLET, PHONE], |_| false) {
         let page = &mut open(browser, view, transpose);
         for kernel in ["read_coalesced", "tile", "several"] {
             for (number, warp) in [(0, "11"), (1, "12"), (2, "2")] {
@@ -365,9 +369,10 @@ fn an_explorer_says_what_it_waits_for() {
     let Some(browser) = Browser::get() else { return };
     let script = axe::script();
     let mut waiting = 0;
-    for view in [LIGHT, PHONE] {
+    let views = todays(2, [LIGHT, PHONE], |_| false);
+    for view in &views {
         for explorer in &ALL {
-            let mut page = Page::new(browser, view);
+            let mut page = Page::new(browser, *view);
             if let Some(script) = &script {
                 page.before_load(script);
             }
@@ -405,7 +410,7 @@ fn an_explorer_says_what_it_waits_for() {
             assert_eq!(page.problems(), [""; 0], "{} {}", explorer.name, view.name);
         }
     }
-    assert_eq!(waiting, 2 * 8);
+    assert_eq!(waiting, 8 * views.len());
 }
 
 /// A screen reader hears what each knob is called and what it is at, and what the picture shows

@@ -1,14 +1,11 @@
 //! With clang in place of NVRTC.
 
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use exercise::catalogue::Language;
 use lab::compiler::Clang;
 
-use super::{Checkout, Ended, names, root, skip, verify};
-
-/// Of how many exercises one is tried each day.
-const DAYS: u64 = 10;
+use super::{Checkout, Ended, exercises, root, skip, todays, verify};
 
 fn has_clang() -> bool {
     let found = Clang::find().is_some();
@@ -23,14 +20,7 @@ fn a_tenth_of_the_exercises_in_kernels_is_as_declared_with_clang() {
     if !has_clang() {
         return;
     }
-    let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / (24 * 60 * 60);
-    let mut number = 0;
-    let mut names = names("cuda");
-    names.retain(|_| {
-        number += 1;
-        number % DAYS == day % DAYS
-    });
-    verify(names, 2, &["--compiler", "clang"]);
+    verify(todays(10, exercises(Language::Kernel), |_| false), &["--compiler", "clang"]);
 }
 
 #[test]

@@ -9,12 +9,14 @@
 
 #[path = "../../../../book/workbook/tests/support/skip.rs"]
 mod skip;
+#[path = "../../../../book/workbook/tests/support/turns.rs"]
+mod turns;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use emulator::{Module, Tally};
 use exercise::catalogue::{self, Language};
@@ -25,6 +27,7 @@ use referee::Outcome;
 use referee::count;
 use referee::launch::{self, Limits};
 use skip::skip;
+use turns::todays;
 
 const UNROLLED: &str = "NVRTC unrolls a loop that lanes leave at different turns, and their requests \
                         are others";
@@ -59,7 +62,7 @@ const OTHER_COUNTS: [(&str, &str); 19] = [
 const OTHER_BYTES: [(&str, &str); 2] =
     [("horner", "adds-before-it-multiplies"), ("softmax", "own-sum")];
 
-/// Of how many exercises one is tried each day; with `WORKBOOK_ALL_EXERCISES=1` all are.
+/// Of how many exercises one is tried each day.
 const DAYS: u64 = 10;
 
 /// The program that has clang in it.
@@ -198,11 +201,8 @@ fn exercises_do_the_same_with_the_translator_and_with_nvrtc() {
         return skip("there is no NVRTC");
     }
     let all = catalogue::all(&root).unwrap();
-    let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / (24 * 60 * 60);
-    let is_all = std::env::var_os("WORKBOOK_ALL_EXERCISES").is_some();
-    let kernels = all.iter().filter(|exercise| exercise.language == Language::Kernel).enumerate();
-    let today = kernels.filter(|(number, _)| is_all || *number as u64 % DAYS == day % DAYS);
-    let left = Mutex::new(today.map(|(_, exercise)| exercise).collect::<Vec<_>>());
+    let kernels = all.iter().filter(|exercise| exercise.language == Language::Kernel);
+    let left = Mutex::new(todays(DAYS, kernels, |_| false));
     let found = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
