@@ -1,14 +1,11 @@
 //! The experiments' real programs on the emulated GPU: what a machine without a driver runs.
 
-#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
-
-mod driver;
-mod tables;
-
 use std::sync::LazyLock;
 
-use driver::{Desk, Ended};
 use record::{Record, Source};
+
+use crate::driver::{Desk, Ended};
+use crate::tables;
 
 /// Runs an experiment where there is no driver but the emulated one.
 #[track_caller]
@@ -21,7 +18,7 @@ fn emulated(desk: &Desk, experiment: &str, arguments: &str) -> (Ended, Record) {
 
 /// What a run printed on a terminal of 80 columns where there is no driver, and its record; of
 /// lessons that take seconds, one run for all tests.
-static COALESCING: LazyLock<(Ended, Record)> = LazyLock::new(|| narrow("coalescing"));
+pub(crate) static COALESCING: LazyLock<(Ended, Record)> = LazyLock::new(|| narrow("coalescing"));
 static TRANSPOSE: LazyLock<(Ended, Record)> = LazyLock::new(|| narrow("transpose"));
 
 fn narrow(experiment: &str) -> (Ended, Record) {

@@ -1,13 +1,6 @@
 //! Whole sessions: the experiments' real programs, from the command line to the record,
 //! on the driver for tests, which they take for NVIDIA's. No GPU is needed, and none is used.
 
-#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
-
-mod driver;
-#[path = "../../../../book/workbook/tests/support/skip.rs"]
-mod skip;
-mod tables;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,10 +9,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use driver::{Desk, EXPERIMENTS, Ended, Program};
 use record::file::to_json;
 use record::{Clock, Measurement, Parameter, Record, Source, units};
-use skip::skip;
+
+use crate::driver::{Desk, EXPERIMENTS, Ended, Program};
+use crate::skip::skip;
+use crate::tables;
 
 /// A true record of transfer-bandwidth on the driver for tests.
 static EXAMPLE: LazyLock<Record> = LazyLock::new(|| {
