@@ -97,6 +97,12 @@ fn every_knob_of_an_explorer_moves_by_keyboard() {
     for explorer in todays(DAYS, &ALL, |_| false) {
         for knob in explorer.knobs {
             go_to(&mut page, explorer);
+            // From here on by Tab; that it leads here from a page's start, another test tries.
+            page.evaluate(&format!(
+                "(figure => {{ figure.tabIndex = -1; figure.focus(); }})(
+                     document.querySelector('[data-explorer={}]'))",
+                explorer.name
+            ));
             page.tab_to(&of(explorer, &format!("[name={}]", knob.name)));
             let moved = match knob.values {
                 Values::Range(_, most) => {
