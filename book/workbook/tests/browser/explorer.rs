@@ -169,12 +169,11 @@ fn an_explorer_moves_by_mouse_and_touch() {
             shows(&page, explorer, &[]);
             assert_eq!(page.problems(), [""; 0], "{shot}");
         };
-        let [coalescing, banks, transpose, layout, warps, formats, ring, rest @ ..] = &ALL;
-        let [pipeline, pool, _, train, waits] = rest;
-        // The middle of the sliders, an example, and places of a picture.
+        let [coalescing, banks, transpose, _, warps, formats, ring, rest @ ..] = &ALL;
+        let [pipeline, pool, .., waits] = rest;
+        // Examples, the middle of a slider, and places of a picture.
         seen(coalescing, "[data-after]", &[("index", "21*t")]);
         seen(coalescing, "[data-value='31-t']", &[("index", "31-t")]);
-        seen(banks, "[name=padding]", &[("padding", "16")]);
         seen(warps, ".slider:has([name=step]) [data-step='1']", &[("step", "1")]);
         let svg = shown_in(view);
         let place =
@@ -190,18 +189,6 @@ fn an_explorer_moves_by_mouse_and_touch() {
         seen(pool, "[data-adds=a]", &[("calls", "a f w a f w a f w a")]);
         seen(pool, "[data-adds='']", &[("calls", "a f w a f w a f")]);
         seen(waits, &place("schedule", 12), &[("schedule", "12")]);
-        // Choices, as a link has them.
-        for (explorer, knob, value) in [
-            (layout, "tile", "8"),
-            (train, "streams", "non_blocking"),
-            (waits, "without", "upload"),
-        ] {
-            go_to(&mut page, explorer);
-            page.ask(&format!("{}.{knob}={value}", explorer.name));
-            shows(&page, explorer, &[(knob, value)]);
-            page.screenshot(&format!("explorer-{}-1-{}", explorer.name, view.name));
-            assert_eq!(page.texts(crate::LAYOUT), [""; 0]);
-        }
     }
 }
 
