@@ -1,7 +1,8 @@
 // What is not 0 among a warp's 32 numbers goes to the beginning of its places in `out`, and
 // how many that are to kept[warp].
 
-extern "C" __global__ void keep(const unsigned int *in, unsigned int *out, unsigned int *kept, int n)
+extern "C" __global__ void keep(
+    const unsigned int *in, unsigned int *out, unsigned int *kept, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int lane = threadIdx.x % 32, first = i - lane;

@@ -3,7 +3,8 @@
 //
 // A thread for each of the n numbers, in blocks of 256.
 
-extern "C" __global__ void keep(const unsigned int *in, unsigned int *out, unsigned int *kept, int n)
+extern "C" __global__ void keep(
+    const unsigned int *in, unsigned int *out, unsigned int *kept, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int lane = threadIdx.x % 32, first = i - lane;
