@@ -42,7 +42,7 @@ extern "C" __global__ void unwritten_total(const unsigned int *in, unsigned int 
 // ANCHOR_END: unwritten_total
 
 // ANCHOR: unwritten_edge
-// The same as past_the_tile, with room for one element more, which nobody loads.
+// The same as past_the_tile, with room for one element more, which no thread loads.
 extern "C" __global__ void unwritten_edge(const unsigned int *in, unsigned int *out)
 {
     __shared__ unsigned int tile[257];
