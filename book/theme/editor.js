@@ -242,7 +242,7 @@
             }
             isJudged = true;
             halt.hidden = false;
-            run.disabled = true;
+            run.setAttribute("aria-disabled", "true"); // it keeps the focus
             place.setAttribute("aria-busy", "true");
             try {
                 await judge(`${before}${source.value}${behind}`);
@@ -251,8 +251,11 @@
                 list(error instanceof Found ? error.messages : []);
             }
             place.removeAttribute("aria-busy");
+            run.removeAttribute("aria-disabled");
+            if (document.activeElement === halt) {
+                run.focus();
+            }
             halt.hidden = true;
-            run.disabled = false;
             refresh();
         }
 
