@@ -17,7 +17,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
     task: "The calls are `a`, allocate, `f`, free what was allocated first, and `w`, wait. How often \
         does the pool ask the GPU for memory? Which of the three calls empties it? Change as \
         little as you can, so that it asks only once.",
-    finding: "Not the free but the *wait* empties it: what the pool holds above its threshold goes \
+    finding: "Not the free but the wait empties it: what the pool holds above its threshold goes \
         back then, and the threshold is 0 unless a program sets it. One allocation is enough of \
         a threshold; or no wait between the rounds. A cap makes it ask less only by making \
         allocations fail, where more would be in use than it allows.",
