@@ -6,6 +6,7 @@
 //! | `coalescing` | an index of the lane, and the sectors that it costs |
 //! | `banks` | a tile in shared memory, and the wavefronts that a read of it takes |
 //! | `layout` | elements with fields, in tiles, and the sectors of some of the fields |
+//! | `legacy` | three calls, one of them in the default stream |
 //! | `transpose` | kernels that transpose, warp by warp |
 //! | `warps` | an `if`, and the instructions of the warps that go both ways |
 //! | `formats` | a sum of ones in a format of few bits |
@@ -13,7 +14,6 @@
 //! | `pipeline` | batches in streams, and the step that sets the pace |
 //! | `allocation` | calls that take memory from a pool, free it, and wait |
 //! | `overlap` | a copy beside a kernel, by the host's calls |
-//! | `train` | three calls, one of them in the default stream |
 //! | `waits` | a program with a wait too few, in many schedules |
 
 mod allocation;
@@ -22,13 +22,13 @@ mod coalescing;
 mod expression;
 mod formats;
 mod layout;
+mod legacy;
 mod measured;
 mod overlap;
 mod picture;
 mod pipeline;
 mod program;
 mod ring;
-mod train;
 mod transpose;
 mod waits;
 mod warps;
@@ -103,7 +103,7 @@ pub static ALL: [Explorer; 12] = [
     pipeline::EXPLORER,
     allocation::EXPLORER,
     overlap::EXPLORER,
-    train::EXPLORER,
+    legacy::EXPLORER,
     waits::EXPLORER,
 ];
 

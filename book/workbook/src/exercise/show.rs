@@ -142,7 +142,10 @@ pub(super) fn next(done: &Done) {
 
 /// What to do after the exercise is solved.
 pub(super) fn after(all: &[Exercise], progress: &Progress, exercise: &Exercise) {
-    say!("To compare, the reference solution: cargo workbook exercise {} --solution", exercise.name);
+    say!(
+        "To compare, the reference solution: cargo workbook exercise {} --solution",
+        exercise.name
+    );
     match list::next(all, progress, Some(exercise)) {
         Some((number, next)) => say!(
             "Next: {} ({number} of {}), cargo workbook exercise {}",

@@ -304,10 +304,10 @@ fn calls_and_warps_are_dragged() {
         let to = |state: &str| format!("[data-state='{state}']");
         let order = "upload-download-kernel";
         let place = to(&format!("kernel=default&order={order}"));
-        dragged("train", "kernel", &place, &[("order", order)]);
+        dragged("legacy", "kernel", &place, &[("order", order)]);
         let place = to("upload=2&order=kernel-upload-download");
         let state = [("order", "kernel-upload-download"), ("upload", "2")];
-        dragged("train", "upload", &place, &state);
+        dragged("legacy", "upload", &place, &state);
         let place = to("kernel=2&issue=kernel_first");
         dragged("overlap", "kernel", &place, &[("issue", "kernel_first"), ("kernel", "2")]);
     }

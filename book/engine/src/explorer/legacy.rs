@@ -8,17 +8,17 @@ use super::program::{Call, Program, calls, costs};
 use super::{Drawn, Explorer, Knob, State, Values};
 
 pub(super) const EXPLORER: Explorer = Explorer {
-    name: "train",
+    name: "legacy",
     title: "Three calls that have nothing to do with each other, in streams",
     task: "An upload, a kernel and a download use different parts of the GPU, and could all run at \
         once. One of them is in the default stream. Drag the calls into other streams and another \
         order, or choose below: what is the shortest and the longest that they take, and what \
         decides?",
-    finding: "In blocking streams the call in the default stream is a train: it waits for what was \
-        called before it, and what is called after it waits for the train. In the middle it makes \
-        three turns of it. First or last it costs one turn, and the other two share the second if \
-        they are in different streams. Non-blocking streams have a bridge: wherever the train \
-        comes, all three run at once if the other two are in different streams.",
+    finding: "In blocking streams the call in the default stream takes the whole kitchen: it waits \
+        for what was called before it, and what is called after it waits for it. In the middle it \
+        makes three turns of it. First or last it costs one turn, and the other two share the \
+        second if they are in different streams. Non-blocking streams are next door: wherever \
+        that call comes, all three run at once if the other two are in different streams.",
     knobs: &[
         Knob {
             name: "order",
@@ -124,24 +124,24 @@ mod tests {
     fn what_there_is_to_find_is_there() {
         let middle = "The three take 3 turns: the kernel waits for the upload, the download waits \
             for the kernel.";
-        assert_eq!(said("train", &[]), middle);
+        assert_eq!(said("legacy", &[]), middle);
         let first = [("kernel", "1"), ("upload", "default")];
         let told = "The three take 2 turns: the kernel waits for the upload, the download waits \
             for the upload.";
-        assert_eq!(said("train", &first), told);
+        assert_eq!(said("legacy", &first), told);
         let told = "The three take 2 turns: the download waits for the upload, the download waits \
             for the kernel.";
-        assert_eq!(said("train", &[("kernel", "2"), ("download", "default")]), told);
+        assert_eq!(said("legacy", &[("kernel", "2"), ("download", "default")]), told);
         // The same by another order.
         let told = "The three take 2 turns: the kernel waits for the upload, the kernel waits for \
             the download.";
-        assert_eq!(said("train", &[("order", "upload-download-kernel")]), told);
-        let bridge = [("streams", "non_blocking")];
-        assert_eq!(said("train", &bridge), "The three take 1 turn: nothing waits.");
+        assert_eq!(said("legacy", &[("order", "upload-download-kernel")]), told);
+        let apart = [("streams", "non_blocking")];
+        assert_eq!(said("legacy", &apart), "The three take 1 turn: nothing waits.");
         // The other two in one stream take turns there.
         let one = [("upload", "default"), ("kernel", "1"), ("download", "1")];
-        assert!(said("train", &one).starts_with("The three take 3 turns: "));
-        let bridge = [one[0], one[1], one[2], ("streams", "non_blocking")];
-        assert!(said("train", &bridge).starts_with("The three take 2 turns: "));
+        assert!(said("legacy", &one).starts_with("The three take 3 turns: "));
+        let apart = [one[0], one[1], one[2], ("streams", "non_blocking")];
+        assert!(said("legacy", &apart).starts_with("The three take 2 turns: "));
     }
 }
