@@ -5,7 +5,7 @@ use std::fs;
 use exercise::catalogue::Language;
 use lab::compiler::Clang;
 
-use super::{Checkout, Ended, exercises, root, skip, todays, verify};
+use super::{Checkout, Ended, exercises, root, skip, turns, verify};
 
 fn has_clang() -> bool {
     let found = Clang::find().is_some();
@@ -20,7 +20,7 @@ fn a_tenth_of_the_exercises_in_kernels_is_as_declared_with_clang() {
     if !has_clang() {
         return;
     }
-    verify(todays(10, exercises(Language::Kernel), |_| false), &["--compiler", "clang"]);
+    verify(turns::todays(10, exercises(Language::Kernel), |_| false), &["--compiler", "clang"]);
 }
 
 #[test]
