@@ -147,11 +147,13 @@ pub fn untouched<T: PartialEq + Display + Copy + Default + Sync + DeviceRepr>(
 
 /// What word i of an input holds: i times an odd constant. All are different, so that a
 /// word out of place shows.
+#[inline]
 pub fn value(i: usize) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761)
 }
 
 /// 0 to `count` - 1 in a random order, the same in each run.
+#[inline]
 pub fn shuffled(count: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -167,6 +169,7 @@ pub fn shuffled(count: u32) -> Vec<u32> {
 
 /// What `times` times x → factor · x + summand makes of an x, in one step: the result of
 /// kernels that take as long as they are told to.
+#[inline]
 pub fn repeated(factor: u32, summand: u32, times: u32) -> impl Fn(u32) -> u32 {
     let step = |(f, s): (u32, u32), _| {
         (f.wrapping_mul(factor), s.wrapping_mul(factor).wrapping_add(summand))

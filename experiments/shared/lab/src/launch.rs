@@ -28,11 +28,13 @@ use cudarc::driver::{
 };
 
 /// Blocks of 256 threads, enough of them for `count` threads; at least one.
+#[inline]
 pub fn threads(count: usize) -> LaunchConfig {
     blocks(count.div_ceil(256).max(1), 256)
 }
 
 /// `count` blocks of `threads` threads each, in one dimension.
+#[inline]
 pub fn blocks(count: usize, threads: usize) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (count as u32, 1, 1),
@@ -43,6 +45,7 @@ pub fn blocks(count: usize, threads: usize) -> LaunchConfig {
 
 /// Blocks of `block` threads in two dimensions (x, y), enough of them to cover `area`
 /// elements in each.
+#[inline]
 pub fn tiles(area: (usize, usize), block: (usize, usize)) -> LaunchConfig {
     let count = |area: usize, block: usize| area.div_ceil(block).max(1) as u32;
     LaunchConfig {
@@ -111,6 +114,7 @@ macro_rules! memory {
     ($($type:ty),*) => {$(
         impl<T> Argument for $type {
             type Raw = sys::CUdeviceptr;
+            #[inline]
             fn raw(self, stream: &CudaStream) -> Self::Raw {
                 self.device_ptr(stream).0
             }
@@ -123,6 +127,7 @@ macro_rules! numbers {
     ($($type:ty),*) => {$(
         impl Argument for $type {
             type Raw = $type;
+            #[inline]
             fn raw(self, _: &CudaStream) -> Self::Raw {
                 self
             }
@@ -177,6 +182,7 @@ pub fn allow_shared(function: &CudaFunction, config: &LaunchConfig) -> Result<()
             .with_context(|| format!("a block cannot have {bytes} bytes of shared memory"))?;
     }
     Ok(())
+#[inline]
 }
 
 /// Declares the kernels of one `kernels/<name>.cu`; see the [module](crate::launch).

@@ -4,6 +4,9 @@
 //! cudarc from there. The lab never touches a lesson's buffers; it runs the lesson's
 //! work only through the closures that it is handed.
 //!
+//! It is compiled without optimisation. What is generic, or `#[inline]`, is compiled with each
+//! lesson, as optimised as that: whatever runs once for each launch, call or element has to be.
+//!
 //! | module | what is in it |
 //! |---|---|
 //! | [`program`] | [`run!`]: an experiment as a program |
