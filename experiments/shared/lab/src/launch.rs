@@ -138,7 +138,7 @@ macro_rules! numbers {
 numbers!(u8, u32, i32, u64, i64, usize, f32, f64, [u32; 4], [u64; 8], [u64; 16]);
 
 /// A function of a module, whose parameters must have these sizes in bytes.
-pub fn function(module: &Arc<CudaModule>, name: &str, sizes: &[usize]) -> Result<CudaFunction> {
+fn function(module: &Arc<CudaModule>, name: &str, sizes: &[usize]) -> Result<CudaFunction> {
     let function = module
         .load_function(name)
         .with_context(|| format!("there is no kernel `{name}` in the module"))?;
@@ -167,11 +167,22 @@ pub fn function(module: &Arc<CudaModule>, name: &str, sizes: &[usize]) -> Result
     Ok(function)
 }
 
+/// The functions of a declaration, each with its name: those after the first name, if it has any.
+pub fn functions(
+    module: &Arc<CudaModule>,
+    names: &[&'static str],
+    sizes: &[usize],
+) -> Result<Vec<(&'static str, CudaFunction)>> {
+    let names = if names.len() > 1 { &names[1..] } else { names };
+    names.iter().map(|name| Ok((*name, function(module, name, sizes)?))).collect()
+}
+
 /// Shared memory that a block may ask for at its launch without being allowed to first.
 const SHARED_BYTES: u32 = 48 << 10;
 
 /// Allows the launches of `function` the shared memory that `config` asks for, if that is
 /// more than any kernel may.
+#[inline]
 pub fn allow_shared(function: &CudaFunction, config: &LaunchConfig) -> Result<()> {
     let bytes = config.shared_mem_bytes;
     if bytes > SHARED_BYTES {
@@ -182,7 +193,6 @@ pub fn allow_shared(function: &CudaFunction, config: &LaunchConfig) -> Result<()
             .with_context(|| format!("a block cannot have {bytes} bytes of shared memory"))?;
     }
     Ok(())
-#[inline]
 }
 
 /// Declares the kernels of one `kernels/<name>.cu`; see the [module](crate::launch).
@@ -222,19 +232,11 @@ macro_rules! kernels {
             pub(crate) fn of(
                 module: &std::sync::Arc<cudarc::driver::CudaModule>,
             ) -> $crate::Result<Kernels> {
-                Ok(Kernels { $($function: {
-                    let sizes: &[usize] = &[
-                        $(size_of::<<$type as $crate::launch::Argument>::Raw>()),*
-                    ];
-                    let mut names = vec![$($($name),+)?];
-                    if names.is_empty() {
-                        names.push(stringify!($function));
-                    }
-                    let load = |name| Ok((
-                        name, $crate::launch::function(module, name, sizes)?,
-                    ));
-                    names.into_iter().map(load).collect::<$crate::Result<_>>()?
-                },)* })
+                Ok(Kernels { $($function: $crate::launch::functions(
+                    module,
+                    &[stringify!($function) $(, $($name),+)?],
+                    &[$(size_of::<<$type as $crate::launch::Argument>::Raw>()),*],
+                )?,)* })
             }
 
             $($crate::kernels! {
