@@ -70,16 +70,6 @@ impl Part {
     }
 }
 
-/// What an instruction does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Effect {
-    /// It moves from register to register of the same class.
-    Moves,
-    /// It does nothing but set its results.
-    Computes,
-    Acts,
-}
-
 /// An instruction.
 pub(crate) struct Code {
     /// PTX with `$0`, `$1` and so on for the operands; it need not end with `;`.
@@ -87,7 +77,8 @@ pub(crate) struct Code {
     /// First the registers that it sets.
     pub(crate) args: Vec<Arg>,
     pub(crate) results: usize,
-    pub(crate) effect: Effect,
+    /// Whether it does more than to set them.
+    pub(crate) acts: bool,
     /// The line of the source, or 0.
     pub(crate) line: u32,
 }
@@ -101,10 +92,11 @@ impl Code {
         self.args[self.results..].iter().filter_map(Arg::reg)
     }
 
-    /// The registers of a move: to and from.
+    /// The registers of a move within a class: to and from. Others move bits, such as `mov.b32`.
     pub(crate) fn ends(&self) -> Option<(Reg, Reg)> {
+        let moves = !self.acts && self.text.starts_with("mov.") && !self.text.starts_with("mov.b");
         match self.args[..] {
-            [Arg::Reg(to), Arg::Reg(from)] if self.effect == Effect::Moves => Some((to, from)),
+            [Arg::Reg(to), Arg::Reg(from)] if moves => Some((to, from)),
             _ => None,
         }
     }
@@ -132,21 +124,9 @@ pub(crate) struct Kernel {
     pub(crate) blocks: Vec<Block>,
     /// What each register holds.
     pub(crate) registers: Vec<Scalar>,
-    /// Registers that keep what they had on a way where nobody cares.
-    pub(crate) kept: HashSet<Reg>,
 }
 
 impl Kernel {
-    pub(crate) fn register(&mut self, kind: Scalar) -> Arg {
-        self.registers.push(kind);
-        Arg::Reg(self.registers.len() - 1)
-    }
-
-    pub(crate) fn symbol(&mut self, name: String) -> Arg {
-        self.symbols.push(name);
-        Arg::Symbol(self.symbols.len() - 1)
-    }
-
     /// Declarations, and the blocks in this order.
     pub(crate) fn write(&self, order: &[usize]) -> String {
         let (mut names, mut counts) =

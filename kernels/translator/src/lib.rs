@@ -14,7 +14,6 @@ mod ir;
 mod lower;
 mod module;
 mod read;
-mod spaces;
 mod table;
 mod tidy;
 mod types;
@@ -83,5 +82,6 @@ impl<T> Known<T> for Option<T> {
 
 /// PTX of a module of LLVM IR, with the same bytes for the same IR.
 pub fn translate(ir: &str) -> Result<String> {
-    module::write(&read::module(ir)?)
+    // Each instruction has one line: the cases of a switch have their own in LLVM's text.
+    module::write(&read::module(&ir.replace("\n    ", " ").replace("\n  ]", " ]"))?)
 }

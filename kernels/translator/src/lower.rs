@@ -4,12 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use crate::code::{Arg, Block, Code, Effect, Kernel, Part};
-use crate::graph::Graph;
+use crate::code::{Arg, Block, Code, Kernel, Part};
 use crate::ir::{Function, Id, Instruction, Module, Origin};
-use crate::spaces;
 use crate::types::{Scalar, Space, Type};
-use crate::{Error, Known, Result};
+use crate::{Error, Known, Result, graph};
 
 mod call;
 mod flow;
@@ -20,8 +18,6 @@ mod numbers;
 /// the result of another in one expression. What is refused goes on, and is an error in the end.
 pub(crate) struct Lower<'m> {
     function: &'m Function<'m>,
-    /// Where each value points to, if it is a pointer.
-    spaces: Vec<Space>,
     kernel: RefCell<Kernel>,
     /// The parts of each value that has been computed.
     values: RefCell<HashMap<Id, Vec<Part>>>,
@@ -44,15 +40,14 @@ type Computation = (String, Vec<Arg>);
 
 /// A kernel's code.
 pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Kernel> {
-    let ways = (0..function.blocks.len()).map(|block| {
-        let end = function.instructions(block).last();
-        end.map_or(Vec::new(), |(_, end)| end.blocks.clone())
-    });
-    let graph = Graph::new(ways.collect());
-    let blocks = graph.dominators().into_iter().map(|above| Block { above, ..Block::default() });
+    let end = |block| function.instructions(block).last().map(|(_, end)| end.blocks.clone());
+    let ways = (0..function.blocks.len()).map(|block| end(block).unwrap_or_default());
+    let ways: Vec<_> = ways.collect();
+    let order = graph::order(&ways);
+    let above = graph::dominators(&ways, &order).into_iter();
+    let blocks = above.map(|above| Block { above, ..Block::default() });
     let lower = Lower {
         function,
-        spaces: spaces::of(function),
         kernel: Kernel { blocks: blocks.collect(), ..Kernel::default() }.into(),
         values: RefCell::default(),
         computed: RefCell::default(),
@@ -64,15 +59,12 @@ pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Ker
         line: Cell::default(),
     };
     lower.named(module)?;
-    for block in graph.order {
+    for block in order {
         lower.from.set(block);
         lower.block.set(block);
         for (id, instruction) in function.instructions(block) {
             lower.line.set(instruction.line);
-            let mut parts = lower.or_refuse(lower.instruction(id, instruction));
-            if let [pointer @ Part { kind: Scalar::Pointer(_), .. }] = &mut parts[..] {
-                *pointer = lower.in_space(*pointer, lower.spaces[id]);
-            }
+            let parts = lower.or_refuse(lower.instruction(id, instruction));
             lower.values.borrow_mut().insert(id, parts);
             if let Some(refused) = lower.refused.take() {
                 return Err(refused.at(instruction.line));
@@ -86,42 +78,43 @@ impl<'m> Lower<'m> {
     /// What a kernel is given is read first of all, and addresses that its variables have.
     fn named(&self, module: &Module<'_>) -> Result<()> {
         for global in &module.globals {
-            self.symbol(global.symbol.clone());
+            self.symbol(global.space, global.symbol.clone());
         }
         for (id, value) in self.function.values.iter().enumerate() {
             let Origin::Given(space, kind) = &value.origin else { continue };
             let name = format!("{}_param_{id}", self.function.name);
-            let symbol = self.kernel.borrow_mut().symbol(name.clone());
-            let (declared, part) = match kind {
+            let place = self.symbol(Space::Parameter, name.clone());
+            let (declared, parts) = match kind {
                 _ if *space == Space::Parameter => {
-                    let place = Part::new(Scalar::Pointer(*space), symbol);
-                    self.address(place);
-                    (format!(".align {} .b8 {name}[{}]", kind.align(), kind.size()), place)
+                    (format!(".align {} .b8 {name}[{}]", kind.align(), kind.size()), vec![place])
                 }
-                Type::Scalar(kind) => {
-                    let (of, load) = (kind.in_memory()?, kind.loaded());
-                    let given =
-                        self.compute(load, &format!("ld.param.{of} $0, [$1]"), vec![symbol]);
-                    self.zeros_from(given, kind.bits());
-                    let part = match kind {
-                        Scalar::Pointer(_) => self.in_space(given, *space),
-                        _ => self.as_loaded(given, *kind),
+                Type::Scalar(of) => {
+                    // A truth value has a byte.
+                    let whole = if *of == Scalar::BOOL { Scalar::Int(8) } else { *of };
+                    let what = (&Type::Scalar(whole), whole.size());
+                    let mut parts = self.read("ld.param", place, what)?;
+                    parts[0] = match *of {
+                        Scalar::Pointer(_) => self.in_space(parts[0], *space),
+                        Scalar::BOOL => self.pure(Scalar::BOOL, "setp.ne.u32 $0, $1, 0", &parts),
+                        _ => parts[0],
                     };
-                    (format!(".{of} {name}"), part)
+                    (format!(".{} {name}", whole.in_memory()?), parts)
                 }
                 _ => return Err(Error::unknown(format_args!("a parameter of type {kind:?}"))),
             };
             self.kernel.borrow_mut().parameters.push(format!("\t.param {declared}"));
-            self.values.borrow_mut().insert(id, vec![part]);
+            self.values.borrow_mut().insert(id, parts);
         }
         Ok(())
     }
 
-    /// A name for an address, which is in a register from here on.
-    fn symbol(&self, name: String) -> Arg {
-        let symbol = self.kernel.borrow_mut().symbol(name);
-        self.address(Part::new(Scalar::LONG, symbol));
-        symbol
+    /// An address with a name, which is in a register from here on.
+    fn symbol(&self, space: Space, name: String) -> Part {
+        let number = self.kernel.borrow().symbols.len();
+        self.kernel.borrow_mut().symbols.push(name);
+        let place = Part::new(Scalar::Pointer(space), Arg::Symbol(number));
+        self.address(place);
+        place
     }
 
     /// Refuses the kernel, if it is not refused already, and goes on with anything.
@@ -149,7 +142,7 @@ impl<'m> Lower<'m> {
             "atomicrmw" | "cmpxchg" => self.atomic(instruction),
             "call" => self.call(instruction),
             "asm" => self.assembly(instruction),
-            "select" => self.select(id, instruction),
+            "select" => self.select(instruction),
             "icmp" | "fcmp" => self.compare(instruction),
             "freeze" => Ok(self.parts(instruction.operands::<1>()?[0])),
             "extractvalue" | "insertvalue" | "extractelement" | "insertelement" => {
@@ -184,7 +177,8 @@ impl<'m> Lower<'m> {
         let (mut kind, mut place) = (&self.function.values[first].kind, 0);
         let all = kind.parts()?;
         for index in path {
-            let (field, at) = kind.field(index as i64)?;
+            let field = kind.fields().get(index as usize).copied();
+            let (field, at) = field.known("an element that its value does not have")?;
             (kind, place) = (field, place + at);
         }
         let begin = all.iter().position(|(_, at)| *at == place).unwrap_or(all.len());
@@ -235,7 +229,8 @@ impl<'m> Lower<'m> {
                 self.address_in(part, Space::Generic).base
             }
             (Scalar::BOOL, Arg::Number(_, bit)) => {
-                self.is_set(self.in_register(Part::number(Scalar::WORD, bit))).base
+                let word = self.in_register(Part::number(Scalar::WORD, bit));
+                self.pure(Scalar::BOOL, "setp.ne.u32 $0, $1, 0", &[word]).base
             }
             (_, base) => base,
         }
@@ -247,11 +242,6 @@ impl<'m> Lower<'m> {
             reg @ Arg::Reg(_) => Part::new(part.kind, reg),
             number => self.compute(part.kind, &move_text(part.kind), vec![number]),
         }
-    }
-
-    /// Whether a number in a register is not 0.
-    fn is_set(&self, part: Part) -> Part {
-        self.pure(Scalar::BOOL, "setp.ne.u32 $0, $1, 0", &[Part { kind: Scalar::WORD, ..part }])
     }
 
     /// Notes that all bits of a register from this one on are zero.
@@ -283,7 +273,7 @@ impl<'m> Lower<'m> {
             return Part { kind, ..earlier };
         }
         let result = self.register(kind);
-        self.push(Effect::Computes, text, vec![result.base], key.1.clone());
+        self.push(false, text, &[result], key.1.clone());
         let place = (self.block.get(), result);
         self.computed.borrow_mut().entry(key).or_default().push(place);
         result
@@ -299,7 +289,9 @@ impl<'m> Lower<'m> {
     }
 
     fn register(&self, kind: Scalar) -> Part {
-        Part::new(kind, self.kernel.borrow_mut().register(kind))
+        let registers = &mut self.kernel.borrow_mut().registers;
+        registers.push(kind);
+        Part::new(kind, Arg::Reg(registers.len() - 1))
     }
 
     /// Registers for all parts of a result.
@@ -308,20 +300,16 @@ impl<'m> Lower<'m> {
         kinds.map(|(kind, _)| self.register(kind)).collect()
     }
 
-    /// Writes an instruction that does more than to compute.
-    fn emit(&self, text: &str, results: &[Part], args: Vec<Arg>) {
-        self.push(Effect::Acts, text, results.iter().map(|part| part.base).collect(), args);
-    }
-
     /// A move into a register of this class.
     fn copy(&self, to: Part, from: Arg) {
-        let effect = if from.reg().is_some() { Effect::Moves } else { Effect::Computes };
-        self.push(effect, &move_text(to.kind), vec![to.base], vec![from]);
+        self.push(false, &move_text(to.kind), &[to], vec![from]);
     }
 
-    fn push(&self, effect: Effect, text: &str, results: Vec<Arg>, args: Vec<Arg>) {
-        let (text, count, line) = (text.to_owned(), results.len(), self.line.get());
-        let code = Code { text, args: [results, args].concat(), results: count, effect, line };
+    /// Writes an instruction; whether it does more than to set its results, is said first.
+    fn push(&self, acts: bool, text: &str, results: &[Part], args: Vec<Arg>) {
+        let (text, line, count) = (text.to_owned(), self.line.get(), results.len());
+        let args = results.iter().map(|part| part.base).chain(args).collect();
+        let code = Code { text, args, results: count, acts, line };
         self.kernel.borrow_mut().blocks[self.block.get()].code.push(code);
     }
 }

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::graph::Graph;
 use crate::ir::{Function, Global, Module};
 use crate::types::Space;
-use crate::{Error, Known, Result, lower, table, tidy};
+use crate::{Error, Known, Result, graph, lower, table, tidy};
 
 pub(crate) fn write(module: &Module<'_>) -> Result<String> {
     let kernels = module.functions.iter().map(|function| kernel(module, function));
@@ -60,8 +59,8 @@ fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<String> {
     let mut kernel = lower::kernel(module, function)?;
     tidy::drop_moves(&mut kernel);
     tidy::skip_empty(&mut kernel);
-    let ways = kernel.blocks.iter().map(|block| block.next.clone()).collect();
-    let code = kernel.write(&Graph::new(ways).in_pieces());
+    let ways: Vec<_> = kernel.blocks.iter().map(|block| block.next.clone()).collect();
+    let code = kernel.write(&graph::order(&ways));
     let (name, parameters) = (function.name, kernel.parameters.join(",\n"));
     let mut out = format!("\n.visible .entry {name}(\n{parameters}\n)\n");
     for (attribute, directive) in [("nvvm.maxntid", ".maxntid"), ("nvvm.minctasm", ".minnctapersm")]

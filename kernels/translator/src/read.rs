@@ -15,51 +15,27 @@ pub(crate) use cursor::unescaped;
 /// What stands in a module outside of functions and is needed inside.
 #[derive(Default)]
 struct Names<'t> {
-    source: &'t str,
-    types: HashMap<&'t str, &'t str>,
+    /// What follows a name and `=`: types, attributes, debug information.
+    definitions: HashMap<&'t str, &'t str>,
     /// Addresses of variables.
     globals: HashMap<&'t str, Part>,
-    attributes: HashMap<&'t str, &'t str>,
-    /// Debug information: by `!7`, what stands behind it, `!DILocation(` and the like.
-    notes: HashMap<&'t str, &'t str>,
 }
 
-impl<'t> Names<'t> {
-    /// The line of an instruction: of those that it was inlined through, the innermost one that is
-    /// in the source itself.
+impl Names<'_> {
+    /// The line of an instruction. No function of the prelude has lines of its own.
     fn line(&self, instruction: &str) -> Option<u32> {
-        let mut name = instruction.split_once("!dbg ")?.1.split(',').next()?.trim();
-        loop {
-            let file = self.note(self.note(name, "scope")?, "file")?;
-            if self.note(file, "filename")? == self.source {
-                return self.note(name, "line")?.parse().ok();
-            }
-            name = self.note(name, "inlinedAt")?;
-        }
-    }
-
-    /// What a note has as this field.
-    fn note(&self, name: &str, field: &str) -> Option<&'t str> {
-        let (_, fields) = self.notes.get(name)?.split_once('(')?;
-        let fields = fields.trim_end_matches(')').split(", ");
-        let value = fields.filter_map(|part| part.split_once(": ")).find(|(key, _)| *key == field);
-        value.map(|(_, value)| value.trim_matches('"'))
+        let name = instruction.split_once("!dbg ")?.1.split(',').next()?;
+        let (_, line) = self.definitions.get(name)?.split_once("(line: ")?;
+        line.split([',', ')']).next()?.parse().ok()
     }
 }
 
 pub(crate) fn module(text: &str) -> Result<Module<'_>> {
-    let source = text.lines().find_map(|line| line.strip_prefix("source_filename = "));
-    let source = source.ok_or_else(|| Error::new("this is no LLVM IR: it names no source"))?;
-    let source = source.trim_matches('"');
-    let (mut names, mut globals) = (Names { source, ..Names::default() }, Vec::new());
+    let (mut names, mut globals) = (Names::default(), Vec::new());
     for line in text.lines().filter(|line| !line.starts_with(' ')) {
         let Some((name, definition)) = line.split_once(" = ") else { continue };
-        if let Some(kind) = definition.strip_prefix("type ") {
-            names.types.insert(name[1..].trim_matches('"'), kind);
-        } else if let Some(group) = name.strip_prefix("attributes ") {
-            names.attributes.insert(group, definition);
-        } else if name.starts_with('!') {
-            names.notes.insert(name, definition);
+        if !name.starts_with('@') {
+            names.definitions.insert(name.trim_matches(['%', '"']), definition);
         } else if let Some(name) = name.strip_prefix('@').filter(|name| !name.starts_with("llvm."))
         {
             let name = name.trim_matches('"');
@@ -69,29 +45,32 @@ pub(crate) fn module(text: &str) -> Result<Module<'_>> {
             globals.push(global);
         }
     }
+    let source = names.definitions.get("source_filename");
+    let source = source.ok_or_else(|| Error::new("this is no LLVM IR: it names no source"))?;
     // Functions that are no kernels have been inlined.
     let functions = text.split("\ndefine ").skip(1).filter_map(|definition| {
         let (head, body) = definition.split_once('\n')?;
         let body = body.split("\n}").next()?;
         head.contains(" ptx_kernel ").then(|| function(&names, head, body))
     });
-    Ok(Module { source, functions: functions.collect::<Result<_>>()?, globals })
+    let functions = functions.collect::<Result<_>>()?;
+    Ok(Module { source: source.trim_matches('"'), functions, globals })
 }
 
 fn global<'t>(names: &Names<'t>, name: &'t str, definition: &'t str) -> Result<Global> {
     let kinds = ["global ", "constant "].map(|kind| definition.split_once(kind));
     let (head, rest) = kinds.into_iter().flatten().next().known(definition)?;
-    let space = head.split_once("addrspace(").and_then(|(_, rest)| rest.split_once(')'));
-    let space = space.and_then(|(number, _)| number.parse().ok()).unwrap_or(0);
+    // Those of no space, such as texts, lie in device memory.
+    let space = head.split("addrspace(").nth(1).and_then(|rest| rest.split(')').next());
     let external = head.starts_with("external ");
     let mut cursor = Cursor::new(rest, names);
     let kind = cursor.kind()?;
-    let is_unset = external || cursor.take("zeroinitializer");
-    let value = if is_unset { Vec::new() } else { cursor.parts_of(&kind)?.unwrap_or_default() };
+    let is_unset =
+        external || ["zeroinitializer", "undef", "poison"].iter().any(|one| cursor.take(one));
+    let value = if is_unset { Vec::new() } else { cursor.constant(&kind)? };
     let align = rest.rsplit_once(", align ").and_then(|(_, align)| align.split(',').next());
     let align = align.and_then(|align| align.parse().ok()).unwrap_or_else(|| kind.align());
-    // Those of no space, such as texts, lie in device memory.
-    let space = Space::numbered(space.max(1))?;
+    let space = Space::numbered(space.unwrap_or("1"))?;
     Ok(Global { symbol: name.replace('.', "$"), space, external, align, kind, value })
 }
 
@@ -113,53 +92,39 @@ fn function<'t>(names: &Names<'t>, head: &'t str, body: &'t str) -> Result<Funct
         cursor.values[id].origin = Origin::Given(space, kind);
         cursor.take(",");
     }
-    let group = cursor.rest().split(' ').find(|word| word.starts_with('#'));
-    let group = group.and_then(|group| names.attributes.get(group)).unwrap_or(&"");
+    let group = cursor.rest().split(' ').find(|word| word.starts_with('#')).unwrap_or_default();
+    let group = names.definitions.get(&*format!("attributes {group}")).unwrap_or(&"");
     let parts: Vec<_> = group.split('"').collect();
     let pairs = parts.windows(3).filter(|parts| parts[1] == "=");
     let attributes = pairs.map(|pair| (pair[0], pair[2])).collect();
-    let blocks = blocks(names, &mut cursor, body)?;
+    let blocks = blocks(&mut cursor, body)?;
     Ok(Function { name, attributes, values: cursor.values, blocks })
 }
 
 /// The instructions of each block, in the order of the text.
-fn blocks<'t>(
-    names: &Names<'t>,
-    cursor: &mut Cursor<'_, 't>,
-    body: &'t str,
-) -> Result<Vec<Vec<Id>>> {
+fn blocks<'t>(cursor: &mut Cursor<'_, 't>, body: &'t str) -> Result<Vec<Vec<Id>>> {
     let label = |line: &'t str| {
         let is_label = !line.is_empty() && !line.starts_with([' ', ';']);
         is_label.then(|| line.split(':').next().unwrap_or_default().trim_matches('"'))
     };
     // The first block needs no name: nothing leads there.
-    let (mut current, mut all, mut rest) = (cursor.block(label(body).unwrap_or("")), vec![], body);
-    while let Some(first) = rest.lines().next() {
-        // The cases of a switch have lines of their own.
-        let cases = if first.ends_with('[') { rest.find(']').unwrap_or(0) } else { 0 };
-        let end = rest[cases..].find('\n').map_or(rest.len(), |end| cases + end);
-        let text = rest[..end].trim();
-        rest = rest.get(end + 1..).unwrap_or_default();
-        if let Some(label) = label(first) {
+    let (mut current, mut blocks) = (cursor.block(label(body).unwrap_or("")), Vec::new());
+    for text in body.lines() {
+        if let Some(label) = label(text) {
             current = cursor.block(label);
-        } else if !text.is_empty() && !text.starts_with([';', '#']) {
+        } else if !text.is_empty() && !text.trim_start().starts_with([';', '#']) {
             cursor.rest = text;
-            let line = names.line(text).unwrap_or(0);
-            let (name, read) = cursor.instruction().map_err(|error| error.at(line))?;
+            let line = cursor.names.line(text).unwrap_or(0);
+            let (id, read) = cursor.instruction().map_err(|error| error.at(line))?;
             if read.op.is_empty() {
                 continue;
             }
-            let id = match name {
-                Some(name) => cursor.id(name),
-                None => cursor.add(Origin::Unknown),
-            };
             let read = Instruction { line, block: Some(current), ..read };
             cursor.values[id].origin = Origin::Computed(read.into());
-            all.push((current, id));
+            blocks.resize(cursor.blocks.len(), Vec::new());
+            blocks[current].push(id);
         }
     }
-    let mut blocks = vec![Vec::new(); cursor.blocks.len()];
-    all.into_iter().for_each(|(block, id)| blocks[block].push(id));
     let is_whole = !blocks.iter().any(Vec::is_empty);
     is_whole.then_some(blocks).known("a block with nothing in it")
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::code::{Arg, Block, Code, Effect, Kernel, Reg};
+use crate::code::{Arg, Block, Code, Kernel, Reg};
 
 /// Registers whose values are needed, and the last place of a block where they are.
 type Live = BTreeMap<Reg, usize>;
@@ -28,31 +28,12 @@ pub(crate) fn skip_empty(kernel: &mut Kernel) {
     }
 }
 
-/// Drops what nobody needs, and moves: of a value that is set once, and between registers of which
-/// none has a value while that of the other is needed.
+/// Drops what nobody needs, and moves between registers of which none has a value while that of the
+/// other is needed.
 pub(crate) fn drop_moves(kernel: &mut Kernel) {
-    // By what each register is set: by a move from another one, or in some other way.
-    let mut set = vec![Vec::new(); kernel.registers.len()];
-    for code in kernel.blocks.iter().flat_map(|block| &block.code) {
-        code.set().for_each(|reg| set[reg].push(code.ends().map(|(_, from)| from)));
-    }
-    let all = 0..set.len();
-    let same = all.clone().map(|reg| match set[reg][..] {
-        [Some(from), ref others @ ..] if set[from] == [None] && !kernel.kept.contains(&reg) => {
-            if others.iter().all(|other| *other == Some(from)) {
-                from
-            } else {
-                reg
-            }
-        }
-        _ => reg,
-    });
-    rename(kernel, &same.collect::<Vec<_>>());
     let mut ranges = ranges(kernel);
-    let code = kernel.blocks.iter().flat_map(|block| &block.code);
-    let moves: Vec<(Reg, Reg)> = code.filter_map(Code::ends).collect();
-    let mut one: Vec<Reg> = all.collect();
-    for (to, from) in moves {
+    let mut one: Vec<Reg> = (0..ranges.len()).collect();
+    for (to, from) in kernel.blocks.iter().flat_map(|block| &block.code).filter_map(Code::ends) {
         let (to, from) = (root(&one, to), root(&one, from));
         let mut both = [&ranges[to][..], &ranges[from]].concat();
         both.sort_unstable();
@@ -60,7 +41,15 @@ pub(crate) fn drop_moves(kernel: &mut Kernel) {
             (one[from], ranges[to]) = (to, both);
         }
     }
-    rename(kernel, &one);
+    for block in &mut kernel.blocks {
+        for arg in block.code.iter_mut().flat_map(|code| &mut code.args) {
+            if let Arg::Reg(reg) = arg {
+                *reg = root(&one, *reg);
+            }
+        }
+        block.code.retain(|code| code.ends().is_none_or(|(to, from)| to != from));
+        block.by = block.by.map(|by| root(&one, by));
+    }
 }
 
 /// The register that one has become, by what each has become at first.
@@ -69,18 +58,6 @@ fn root(one: &[Reg], mut reg: Reg) -> Reg {
         reg = one[reg];
     }
     reg
-}
-
-fn rename(kernel: &mut Kernel, one: &[Reg]) {
-    for block in &mut kernel.blocks {
-        for arg in block.code.iter_mut().flat_map(|code| &mut code.args) {
-            if let Arg::Reg(reg) = arg {
-                *reg = root(one, *reg);
-            }
-        }
-        block.code.retain(|code| code.ends().is_none_or(|(to, from)| to != from));
-        block.by = block.by.map(|by| root(one, by));
-    }
 }
 
 /// Drops what nobody needs. For each register, from where to where its value is needed.
@@ -106,7 +83,7 @@ fn ranges(kernel: &mut Kernel) -> Vec<Vec<(usize, usize)>> {
         live.into_iter().for_each(|(reg, last)| ranges[reg].push((first - 1, first + last)));
         first += block.code.len() + 1;
         let mut kept = kept.into_iter();
-        block.code.retain(|code| kept.next() == Some(true) || code.effect == Effect::Acts);
+        block.code.retain(|code| kept.next() == Some(true) || code.acts);
     }
     ranges
 }
@@ -117,7 +94,7 @@ fn backwards(block: &Block, needed: &[Live], mut set: impl FnMut(usize, Reg, usi
     let later = block.next.iter().flat_map(|next| needed[*next].keys().copied());
     let mut live: Live = later.chain(block.by).map(|reg| (reg, block.code.len())).collect();
     for (at, code) in block.code.iter().enumerate().rev() {
-        if code.effect == Effect::Acts || code.set().any(|reg| live.contains_key(&reg)) {
+        if code.acts || code.set().any(|reg| live.contains_key(&reg)) {
             code.set().for_each(|reg| set(at, reg, live.remove(&reg).unwrap_or(at + 1)));
             code.used().for_each(|reg| _ = live.entry(reg).or_insert(at));
         }

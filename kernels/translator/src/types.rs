@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::{Error, Known, Result};
 
-/// A value is made of no more scalars than this.
-const MOST: usize = 1 << 20;
+/// A value has no more bytes than this.
+const MOST: u64 = 1 << 22;
 
 /// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,10 +22,19 @@ pub(crate) enum Space {
 
 impl Space {
     /// By LLVM's number for NVPTX.
-    pub(crate) fn numbered(number: u32) -> Result<Self> {
+    pub(crate) fn numbered(number: &str) -> Result<Self> {
         let all = [Self::Generic, Self::Global, Self::Shared, Self::Constant, Self::Local];
-        let place = [0, 1, 3, 4, 5].iter().position(|own| *own == number);
+        let place = ["0", "1", "3", "4", "5"].iter().position(|own| *own == number);
         place.map(|place| all[place]).known(format_args!("the address space {number}"))
+    }
+
+    /// What holds for an address in either.
+    pub(crate) fn common(self, other: Self) -> Self {
+        match self == other {
+            true => self,
+            false if self.suffix() == other.suffix() => Self::Global,
+            false => Self::Generic,
+        }
     }
 
     /// As a part of an instruction's name.
@@ -94,16 +103,10 @@ impl Scalar {
         u64::from(self.bits().div_ceil(8)).next_power_of_two()
     }
 
-    /// What a register has that it is loaded into.
-    pub(crate) fn loaded(self) -> Self {
-        if self == Self::BOOL { Self::Int(8) } else { self }
-    }
-
     /// The type of an access to memory, and of a parameter.
     pub(crate) fn in_memory(self) -> Result<String> {
         let (bits, letter) = (self.bits(), if self.is_float() { 'f' } else { 'u' });
-        let name =
-            matches!(bits, 1 | 8 | 16 | 32 | 64).then(|| format!("{letter}{}", 8 * self.size()));
+        let name = matches!(bits, 8 | 16 | 32 | 64).then(|| format!("{letter}{}", 8 * self.size()));
         name.known(format_args!("integers of {bits} bits in memory"))
     }
 }
@@ -126,40 +129,35 @@ impl PartialEq<Scalar> for Type {
 }
 
 impl Type {
-    /// The type of an element or a field, and its place.
-    pub(crate) fn field(&self, index: i64) -> Result<(&Type, i64)> {
+    /// The types of its elements or fields, and where each lies.
+    pub(crate) fn fields(&self) -> Vec<(&Type, u64)> {
         let mut at = 0;
         match self {
-            Self::Array(_, _, of) => return Ok((of, index.wrapping_mul(of.size() as i64))),
-            Self::Struct(packed, fields) => {
-                for (number, field) in (0..).zip(fields.iter()) {
-                    at = u64::next_multiple_of(at, if *packed { 1 } else { field.align() });
-                    if number == index {
-                        return Ok((field, at as i64));
-                    }
-                    at += field.size();
-                }
+            Self::Void | Self::Scalar(_) => Vec::new(),
+            Self::Array(_, length, of) => {
+                (0..*length).map(|index| (&**of, index * of.size())).collect()
             }
-            _ => {}
+            Self::Struct(packed, fields) => {
+                let places = fields.iter().map(|field| {
+                    let place = u64::next_multiple_of(at, if *packed { 1 } else { field.align() });
+                    at = place + field.size();
+                    (field, place)
+                });
+                places.collect()
+            }
         }
-        Err(Error::unknown(format_args!("field {index} of {self:?}")))
     }
 
     /// All scalars that it is made of, and where each lies.
-    pub(crate) fn parts(&self) -> Result<Vec<(Scalar, i64)>> {
-        let length = match self {
-            Self::Void => 0,
-            Self::Scalar(kind) => return Ok(vec![(*kind, 0)]),
-            Self::Array(_, length, _) => *length as i64,
-            Self::Struct(_, fields) => fields.len() as i64,
-        };
+    pub(crate) fn parts(&self) -> Result<Vec<(Scalar, u64)>> {
+        if let Self::Scalar(kind) = self {
+            return Ok(vec![(*kind, 0)]);
+        } else if self.size() > MOST {
+            return Err(Error::unknown(format_args!("a value of more than {MOST} bytes")));
+        }
         let mut parts = Vec::new();
-        for index in 0..length {
-            let (field, at) = self.field(index)?;
+        for (field, at) in self.fields() {
             parts.extend(field.parts()?.into_iter().map(|(part, within)| (part, at + within)));
-            if parts.len() > MOST {
-                return Err(Error::unknown(format_args!("a value of more than {MOST} numbers")));
-            }
         }
         Ok(parts)
     }
@@ -170,9 +168,8 @@ impl Type {
             Self::Scalar(kind) => kind.size(),
             Self::Array(true, length, of) => (length * of.size()).next_power_of_two(),
             Self::Array(false, length, of) => length.saturating_mul(of.size()),
-            Self::Struct(_, fields) => {
-                let last = self.field(fields.len() as i64 - 1);
-                let end = last.map_or(0, |(field, at)| at as u64 + field.size());
+            Self::Struct(..) => {
+                let end = self.fields().last().map_or(0, |(field, at)| at + field.size());
                 end.next_multiple_of(self.align())
             }
         }

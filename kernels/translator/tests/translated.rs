@@ -248,6 +248,12 @@ fn what_is_not_known_is_refused_with_its_line() {
             "line 15: the translator does not know the instruction umul.fix",
         ),
         (
+            FLOW,
+            "ptr %in, i64 %idxprom",
+            "ptr %in, i64 %idxprom, i64 0",
+            "line 13: the translator does not know an element of an element",
+        ),
+        (
             NUMBERS,
             "@llvm.rint.f32(",
             "@llvm.sin.f32(",
@@ -298,4 +304,12 @@ fn what_is_not_known_is_refused_with_its_line() {
         assert_eq!(error.to_string(), expected);
     }
     assert_eq!(translate("nothing").unwrap_err().line, None);
+}
+
+#[test]
+fn no_function_of_the_prelude_has_lines_of_its_own() {
+    for line in translator::PRELUDE.lines().filter(|line| line.contains('{')) {
+        let defines = line.contains("__device__ ") && !line.contains("#define __device__");
+        assert!(!defines || line.contains("nodebug"), "{line}");
+    }
 }

@@ -13,11 +13,10 @@ impl Lower<'_> {
     pub(super) fn call(&self, call: &Instruction<'_>) -> Result<Vec<Part>> {
         let kind = call.of.parts()?.first().map_or(Scalar::WORD, |(kind, _)| *kind);
         let Some(name) = call.name.strip_prefix("llvm.") else {
-            let why =
-                "is called: it has no body, or calls itself; all functions have to be inlined";
+            let why = "has no body, or calls itself; all functions have to be inlined";
             let text = find("call", call.name);
-            return self
-                .act(call, &text.ok_or_else(|| Error::new(format!("{} {why}", call.name)))?);
+            let text = text.ok_or_else(|| Error::new(format!("{} is called: it {why}", call.name)));
+            return self.act(call, &text?);
         };
         if let Some("memcpy" | "memmove" | "memset") = name.split('.').next() {
             return self.fill(call);
@@ -48,7 +47,7 @@ impl Lower<'_> {
                 false => self.arg(part),
             }
         });
-        self.emit(&text.replace('#', "$"), &results, given.collect());
+        self.push(true, &text.replace('#', "$"), &results, given.collect());
         Ok(results)
     }
 
@@ -80,7 +79,7 @@ impl Lower<'_> {
         });
         let args = args.collect();
         let text = String::from_utf8_lossy(&unescaped(instruction.name)).replace('\n', " ");
-        self.emit(&text, &results, args);
+        self.push(true, &text, &results, args);
         let parts = results.into_iter().zip(kinds).map(|(result, (kind, _))| {
             let result = Part { kind, ..self.moved(result, kind) };
             if kind == Scalar::Int(16) { self.zeros_from(result, 16) } else { result }

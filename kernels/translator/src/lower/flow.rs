@@ -1,9 +1,11 @@
 //! Blocks: their ends, and what is moved on the way from one to another.
 
+use std::collections::HashSet;
+
 use crate::code::{Block, Part, Reg};
 use crate::ir::{Id, Instruction, Origin};
 use crate::lower::Lower;
-use crate::types::Scalar;
+use crate::types::{Scalar, Space, Type};
 use crate::{Error, Result};
 
 impl Lower<'_> {
@@ -11,10 +13,32 @@ impl Lower<'_> {
     pub(super) fn phi(&self, id: Id, phi: &Instruction<'_>) -> Vec<Part> {
         let mut parts = self.results(&phi.of);
         if let [Part { kind: kind @ Scalar::Pointer(_), .. }] = &mut parts[..] {
-            *kind = Scalar::Pointer(self.spaces[id]);
+            *kind = Scalar::Pointer(self.space(id, &mut HashSet::new()).unwrap_or(Space::Generic));
         }
         self.values.borrow_mut().insert(id, parts.clone());
         parts
+    }
+
+    /// In which space a pointer is that need not have been computed yet, by those that it may come
+    /// from and that have not been seen: so one that walks through an array in a loop has the space
+    /// that it began with, and an access through it is an instruction of that space.
+    fn space(&self, id: Id, seen: &mut HashSet<Id>) -> Option<Space> {
+        if let Some(parts) = self.values.borrow().get(&id) {
+            return parts.first().map(|part| part.space());
+        }
+        let by = match &self.function.values[id].origin {
+            Origin::Constant(parts) => return parts.first().map(|part| part.space()),
+            Origin::Computed(by) if seen.insert(id) => by,
+            _ => return None,
+        };
+        let operands = match (by.op, &by.of) {
+            ("getelementptr" | "freeze", _) => by.operands.get(..1)?,
+            ("select", _) => by.operands.get(1..)?,
+            (_, Type::Scalar(Scalar::Pointer(own))) if *own != Space::Generic => return Some(*own),
+            ("addrspacecast" | "phi", _) => &by.operands[..],
+            _ => return Some(Space::Generic),
+        };
+        operands.iter().filter_map(|id| self.space(*id, seen)).reduce(Space::common)
     }
 
     /// The end of the block that is translated.
@@ -36,8 +60,8 @@ impl Lower<'_> {
                 }
                 self.lead(None, &[*otherwise]);
             }
-            ("ret", ..) => self.emit("ret", &[], vec![]),
-            ("unreachable", ..) => self.emit("trap;\n\texit", &[], vec![]),
+            ("ret", ..) => self.push(true, "ret", &[], vec![]),
+            ("unreachable", ..) => self.push(true, "trap;\n\texit", &[], vec![]),
             _ => return Err(Error::unknown("such an end of a block")),
         }
         Ok(Vec::new())
@@ -84,30 +108,23 @@ impl Lower<'_> {
                 self.refuse("a phi without this way");
                 return;
             };
-            let targets = self.parts(id);
             if let Origin::Undefined = function.values[*value].origin {
-                let kept = targets.iter().filter_map(|part| part.base.reg());
-                self.kernel.borrow_mut().kept.extend(kept);
                 continue;
             }
+            let targets = self.parts(id);
             for (target, part) in targets.into_iter().zip(self.parts(*value)) {
                 let value = match target.kind {
                     Scalar::Pointer(space) => self.address_in(part, space).base,
                     _ => self.arg(part),
                 };
-                if value != target.base {
-                    moves.push((target, value));
-                }
+                moves.push((target, value));
             }
         }
-        // All are moved at once: what is in a register that gets another value is put aside first.
-        for at in 0..moves.len() {
-            let (to, value) = moves[at];
-            if moves.iter().any(|(to, _)| to.base == value) {
-                let aside = self.register(to.kind);
-                self.copy(aside, value);
-                moves[at].1 = aside.base;
-            }
+        // All are moved at once, and so put aside first.
+        for (to, value) in &mut moves {
+            let aside = self.register(to.kind);
+            self.copy(aside, *value);
+            *value = aside.base;
         }
         moves.into_iter().for_each(|(to, value)| self.copy(to, value));
     }

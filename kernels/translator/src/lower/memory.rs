@@ -21,23 +21,28 @@ fn array(of: Scalar, bytes: u64) -> Type {
     Type::Array(false, bytes / of.size(), Type::Scalar(of).into())
 }
 
-/// How memory is accessed, in an instruction's name.
-fn how(instruction: &Instruction<'_>) -> &'static str {
-    if instruction.has("volatile") { ".volatile" } else { "" }
-}
-
 impl Lower<'_> {
     pub(super) fn load(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let ([pointer], of) = (instruction.operands()?, &instruction.of);
         let place = self.one(pointer);
-        let name = match (how(instruction), place.space()) {
-            ("", Space::ReadOnly) => "ld.global.nc".to_owned(),
-            (how, space) => format!("ld{how}{}", space.suffix()),
+        let name = match place.space() {
+            space if instruction.has("volatile") => format!("ld.volatile{}", space.suffix()),
+            Space::ReadOnly => "ld.global.nc".to_owned(),
+            space => format!("ld{}", space.suffix()),
         };
-        self.read(&name, place, (of, instruction.align.unwrap_or_else(|| of.align())))
+        let what = (of, instruction.align.unwrap_or_else(|| of.align()));
+        let mut parts = self.read(&name, place, what)?;
+        if let ([Part { kind: Scalar::Pointer(Space::Generic), .. }], Space::Parameter) =
+            (&parts[..], place.space())
+        {
+            // What a kernel is given points to device memory.
+            parts[0] = self.in_space(parts[0], Space::Global);
+        }
+        Ok(parts)
     }
 
-    fn read(&self, name: &str, place: Part, what: What<'_>) -> Result<Vec<Part>> {
+    /// Loads that do nothing else, if their name does not say that they are volatile.
+    pub(super) fn read(&self, name: &str, place: Part, what: What<'_>) -> Result<Vec<Part>> {
         if let (Type::Scalar(kind), align) = what
             && align < kind.size()
         {
@@ -51,24 +56,19 @@ impl Lower<'_> {
             return Ok(joined.map(|part| self.moved(part, *kind)).into_iter().collect());
         }
         let kinds = what.0.parts()?;
-        let registers = kinds.iter().map(|(kind, _)| self.register(kind.loaded()));
+        let registers = kinds.into_iter().map(|(kind, _)| self.register(kind));
         let loaded: Vec<_> =
             registers.map(|part| self.zeros_from(part, part.kind.bits())).collect();
-        self.access(name, place, what, &loaded, true)?;
-        let pairs = loaded.into_iter().zip(kinds);
-        Ok(pairs.map(|(part, (kind, _))| self.as_loaded(part, kind)).collect())
-    }
-
-    /// What has been loaded as a value of a type.
-    pub(super) fn as_loaded(&self, part: Part, kind: Scalar) -> Part {
-        if kind == Scalar::BOOL { self.is_set(part) } else { part }
+        self.access(name, place, what, &loaded)?;
+        Ok(loaded)
     }
 
     pub(super) fn store(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let [value, pointer] = instruction.operands()?;
         let of = &self.function.values[value].kind;
         let what = (of, instruction.align.unwrap_or_else(|| of.align()));
-        self.write(how(instruction), self.one(pointer), what, &self.parts(value))
+        let how = if instruction.has("volatile") { ".volatile" } else { "" };
+        self.write(how, self.one(pointer), what, &self.parts(value))
     }
 
     fn write(&self, how: &str, to: Part, what: What<'_>, parts: &[Part]) -> Result<Vec<Part>> {
@@ -87,25 +87,14 @@ impl Lower<'_> {
             let pieces: Vec<_> = pieces.collect();
             return self.write(how, to, (&array(piece, kind.size()), align), &pieces);
         }
-        let stored = parts.iter().map(|part| match part.kind {
-            Scalar::BOOL => self.extended(*part, Scalar::WORD, false),
-            _ => self.in_register(*part),
-        });
-        let stored: Vec<_> = stored.collect();
-        self.access(&format!("st{how}{}", to.space().suffix()), to, what, &stored, false)?;
+        let stored: Vec<_> = parts.iter().map(|part| self.in_register(*part)).collect();
+        self.access(&format!("st{how}{}", to.space().suffix()), to, what, &stored)?;
         Ok(Vec::new())
     }
 
     /// Loads or stores of parts that are in registers: of those that lie side by side at once, one,
     /// two or four of the same size, at an address that is a multiple of their size.
-    fn access(
-        &self,
-        name: &str,
-        to: Part,
-        what: What<'_>,
-        parts: &[Part],
-        loads: bool,
-    ) -> Result<()> {
+    fn access(&self, name: &str, to: Part, what: What<'_>, parts: &[Part]) -> Result<()> {
         let (places, mut done) = (what.0.parts()?, 0);
         while let [(kind, at), ..] = places[done..] {
             let size = kind.size();
@@ -123,15 +112,16 @@ impl Lower<'_> {
             let count = [4, 2].into_iter().find(fits).unwrap_or(1);
             let these = parts.get(done..done + count).known("a value of another type here")?;
             done += count;
-            let (base, address) = self.operand(to.plus(at), count);
+            let (base, address) = self.operand(to.plus(at as i64), count);
             let (vector, values) =
                 [("", "$0"), (".v2", "{$0, $1}"), (".v4", "{$0, $1, $2, $3}")][count / 2];
-            let name = format!("{name}{vector}.{}", kind.in_memory()?);
-            if loads {
-                self.emit(&format!("{name} {values}, {address}"), these, vec![base]);
+            let text = format!("{name}{vector}.{}", kind.in_memory()?);
+            if name.starts_with("ld") {
+                let text = format!("{text} {values}, {address}");
+                self.push(text.contains("volatile"), &text, these, vec![base]);
             } else {
                 let args = these.iter().map(|part| part.base).chain([base]).collect();
-                self.emit(&format!("{name} {address}, {values}"), &[], args);
+                self.push(true, &format!("{text} {address}, {values}"), &[], args);
             }
         }
         Ok(())
@@ -167,7 +157,7 @@ impl Lower<'_> {
             text += ", $3";
         }
         let old = self.register(kind);
-        self.emit(&text, &[old], args);
+        self.push(true, &text, &[old], args);
         let mut parts = vec![old];
         if swaps {
             parts.push(self.by_table("icmp.eq", Scalar::BOOL, &[old, value]));
@@ -210,7 +200,7 @@ impl Lower<'_> {
         let bytes = alloca.of.size().max(1);
         let declared = format!("\t.local .align {align} .b8 {name}[{bytes}];\n");
         self.kernel.borrow_mut().locals.push(declared);
-        Ok(vec![Part::new(Scalar::Pointer(Space::Local), self.symbol(name))])
+        Ok(vec![self.symbol(Space::Local, name)])
     }
 
     /// The address in a register, in its own space: a number.
@@ -252,21 +242,12 @@ impl Lower<'_> {
         Part { kind, base, ..place }
     }
 
-    /// `getelementptr`.
+    /// `getelementptr`: with `-O2` each has one index.
     pub(super) fn element(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
-        let [pointer, first] = instruction.operands()?;
-        let mut of = &instruction.of;
-        let mut place = self.step(self.one(pointer), first, of.size() as i64);
-        for index in &instruction.operands[2..] {
-            let number = self.function.number(*index).filter(|_| matches!(of, Type::Struct(..)));
-            let (field, at) = of.field(number.unwrap_or(0) as i64)?;
-            place = match of {
-                Type::Array(..) => self.step(place, *index, field.size() as i64),
-                _ => place.plus(at),
-            };
-            of = field;
-        }
-        Ok(vec![place])
+        let [pointer, index] = instruction.operands[..] else {
+            return Err(Error::unknown("an element of an element"));
+        };
+        Ok(vec![self.step(self.one(pointer), index, instruction.of.size() as i64)])
     }
 
     /// Adds so many times a size to an address.

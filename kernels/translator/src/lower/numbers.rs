@@ -7,19 +7,11 @@ use crate::lower::Lower;
 use crate::table::find;
 use crate::types::{Scalar, Space, sign_extended};
 
-/// Whether a product may become a part of a fused multiply-add.
-fn may_fuse(instruction: &Instruction<'_>) -> bool {
-    instruction.has("contract") || instruction.has("fast")
-}
-
 impl<'m> Lower<'m> {
     pub(super) fn arithmetic(&self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
         let op = instruction.op;
         Ok(self.each(&instruction.operands, |at, parts| {
             let kind = parts[0].kind;
-            if let (Scalar::BOOL, [x, y]) = (kind, parts) {
-                return self.logic(op, *x, *y);
-            }
             let one = match op {
                 "mul" | "shl" if kind == Scalar::LONG => self.wide_product(instruction),
                 "add" | "fadd" | "fsub" => self.sum_with_product(instruction, kind, at),
@@ -51,13 +43,14 @@ impl<'m> Lower<'m> {
     pub(super) fn steps(&self, text: &str, kind: Scalar, parts: &[Part]) -> Part {
         let of = parts.first().map_or(kind, |part| part.kind);
         let is_narrow = matches!(of, Scalar::Int(bits) if bits != of.width());
-        if of == Scalar::BOOL || is_narrow && text.contains(".bN") {
+        let is_any = text.contains(['A', 'M']);
+        if of == Scalar::BOOL && !text.contains('A') || is_narrow && text.contains(".bN") {
             let function = text.split('.').next().unwrap_or_default();
             return self.refuse(format_args!("{function} of {} bits", of.bits()));
         }
         let is_unsigned = text.contains(".u");
         let given = parts.iter().map(|part| match part.kind {
-            Scalar::Int(_) if !text.contains('M') => self.widened(*part, !is_unsigned),
+            Scalar::Int(_) if !is_any => self.widened(*part, !is_unsigned),
             _ => *part,
         });
         let (mut operands, count) = (given.collect::<Vec<_>>(), parts.len());
@@ -79,33 +72,18 @@ impl<'m> Lower<'m> {
         }
     }
 
-    pub(super) fn negated(&self, part: Part) -> Part {
-        self.pure(part.kind, &format!("neg.{}", part.kind.ptx().replace('b', "s")), &[part])
-    }
-
-    /// The instruction that a value comes from, if it is one of these in the block that is
-    /// translated; and how many use it.
-    fn near(&self, id: Id, op: &str) -> Option<(usize, &'m Instruction<'m>)> {
-        let function = self.function;
-        let by =
-            function.computed(id).filter(|by| by.op == op && by.block == Some(self.from.get()));
-        Some((function.values[id].uses, by?))
-    }
-
     /// A product of words that are extended to 64 bits.
     fn wide_product(&self, instruction: &Instruction<'_>) -> Option<Part> {
         let [a, b] = instruction.operands().ok()?;
         let (signed, word) = self.word_of(a)?;
-        let factor = self.function.number(b).and_then(|by| match instruction.op {
-            "shl" => 1i64.checked_shl(by as u32),
-            _ => Some(by as i64),
-        });
+        let is_shift = instruction.op == "shl";
         let range = if signed { i32::MIN.into()..=i32::MAX.into() } else { 0..=u32::MAX.into() };
-        let other = match (factor, self.word_of(b)) {
-            (Some(by), _) if range.contains(&by) => Part::number(Scalar::LONG, by as u64),
-            (None, Some((sign, other))) if sign == signed && instruction.op == "mul" => {
-                self.one(other)
+        let other = match (self.function.number(b), self.word_of(b)) {
+            (Some(by), _) => {
+                let by = if is_shift { 1i64.checked_shl(by as u32)? } else { by as i64 };
+                range.contains(&by).then(|| Part::number(Scalar::LONG, by as u64))?
             }
+            (_, Some((sign, other))) if sign == signed && !is_shift => self.one(other),
             _ => return None,
         };
         let text = if signed { "mul.wide.s32" } else { "mul.wide.u32" };
@@ -122,20 +100,19 @@ impl<'m> Lower<'m> {
 
     /// A sum with a product in the same block: of floats, a fused multiply-add where LLVM makes one
     /// for NVPTX, of two products that with fewer uses; of integers, if nothing else uses it.
-    fn sum_with_product(
-        &self,
-        instruction: &'m Instruction<'m>,
-        kind: Scalar,
-        at: usize,
-    ) -> Option<Part> {
-        let [a, b] = instruction.operands().ok()?;
-        let product = |id| match kind {
-            _ if kind.is_float() => self.near(id, "fmul").filter(|(_, by)| may_fuse(by)),
-            // The product of extended numbers is an instruction already.
-            Scalar::WORD | Scalar::LONG => self.near(id, "mul").filter(|(uses, by)| {
-                *uses == 1 && by.operands.first().is_some_and(|id| self.word_of(*id).is_none())
-            }),
-            _ => None,
+    fn sum_with_product(&self, sum: &Instruction<'_>, kind: Scalar, at: usize) -> Option<Part> {
+        let [a, b] = sum.operands().ok()?;
+        let may_fuse = |one: &Instruction<'_>| one.has("contract") || one.has("fast");
+        let product = |id: Id| {
+            let by = self.function.computed(id)?;
+            let (uses, [x, _]) = (self.function.values[id].uses, by.operands().ok()?);
+            let fits = match by.op {
+                "fmul" => may_fuse(by) && may_fuse(sum),
+                // The product of extended numbers is an instruction already.
+                "mul" => uses == 1 && kind.bits() >= 32 && self.word_of(x).is_none(),
+                _ => false,
+            };
+            (fits && by.block == Some(self.from.get())).then_some((uses, by))
         };
         let (first, second) = (product(a), product(b));
         let takes_first = match (&first, &second) {
@@ -143,38 +120,23 @@ impl<'m> Lower<'m> {
             _ => first.is_some(),
         };
         let ((_, product), other) = if takes_first { (first?, b) } else { (second?, a) };
-        if kind.is_float() && !may_fuse(instruction) {
-            return None;
-        }
         let [x, y] = product.operands().ok()?;
         let [mut x, y, mut z] = [self.parts(x)[at], self.parts(y)[at], self.parts(other)[at]];
-        if instruction.op == "fsub" {
+        if sum.op == "fsub" {
             let subtracted = if takes_first { &mut z } else { &mut x };
-            *subtracted = self.negated(*subtracted);
+            *subtracted = self.by_table("fneg", kind, &[*subtracted]);
         }
         let text = if kind.is_float() { "fma.rn." } else { "mad.lo." };
         let text = format!("{text}{}", kind.ptx().replace('b', "s"));
         Some(self.pure(kind, &text, &[self.in_register(x), y, z]))
     }
 
-    /// Predicates.
-    fn logic(&self, op: &str, x: Part, y: Part) -> Part {
-        match (op, y.bits()) {
-            ("xor", Some(1)) => self.pure(Scalar::BOOL, "not.pred", &[x]),
-            ("and" | "or" | "xor", _) => {
-                self.pure(Scalar::BOOL, &format!("{op}.pred"), &[self.in_register(x), y])
-            }
-            _ => self.refuse(format_args!("{op} of truth values")),
-        }
-    }
-
     pub(super) fn compare(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let name = format!("{}.{}", instruction.op, instruction.name);
         Ok(self.each(&instruction.operands::<2>()?, |_, parts| {
             let (mut x, mut y) = (parts[0], parts[1]);
-            if let Scalar::Pointer(own) = x.kind {
-                let is_same = own.suffix() == y.space().suffix();
-                let space = if is_same { own } else { Space::Generic };
+            if let Scalar::Pointer(_) = x.kind {
+                let space = x.space().common(y.space());
                 (x, y) = (self.address_in(x, space), self.address_in(y, space));
             }
             self.by_table(&name, Scalar::BOOL, &[self.in_register(x), y])
@@ -182,33 +144,25 @@ impl<'m> Lower<'m> {
     }
 
     /// The second, if the first one holds, or else the third.
-    pub(super) fn select(&self, id: Id, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
+    pub(super) fn select(&self, instruction: &Instruction<'_>) -> Result<Vec<Part>> {
         let operands = instruction.operands::<3>()?;
-        let space = self.spaces[id];
         Ok(self.each(&operands, |_, parts| {
             let (by, mut x, mut y) = (parts[0], parts[1], parts[2]);
             if x.kind == Scalar::BOOL {
-                return self.choose_truth(by, x, y);
+                return match (x.bits(), y.bits()) {
+                    (Some(1), _) => self.by_table("or", Scalar::BOOL, &[by, y]),
+                    (_, Some(0)) => self.by_table("and", Scalar::BOOL, &[by, x]),
+                    _ => self.by_table("choose", Scalar::BOOL, &[by, x, y]),
+                };
             }
             let (by, mut kind) = (self.in_register(by), x.kind);
             if let Scalar::Pointer(_) = kind {
+                let space = x.space().common(y.space());
                 kind = Scalar::Pointer(space);
                 (x, y) = (self.address_in(x, space), self.address_in(y, space));
             }
             self.pure(kind, &format!("selp.{}", kind.ptx()), &[x, y, by])
         }))
-    }
-
-    /// Of truth values: by `and` and `or`.
-    fn choose_truth(&self, by: Part, x: Part, y: Part) -> Part {
-        match (x.bits(), y.bits()) {
-            (Some(1), _) => self.logic("or", by, y),
-            (_, Some(0)) => self.logic("and", by, x),
-            _ => {
-                let not = self.logic("xor", by, Part::number(Scalar::BOOL, 1));
-                self.logic("or", self.logic("and", by, x), self.logic("and", not, y))
-            }
-        }
     }
 
     /// A conversion; of bits as another type, of as many.
@@ -270,7 +224,8 @@ impl<'m> Lower<'m> {
         }
         if to == Scalar::BOOL {
             let word = self.truncated(part, Scalar::WORD);
-            return self.is_set(self.pure(Scalar::WORD, "and.b32 $0, $1, 1", &[word]));
+            let bit = self.pure(Scalar::WORD, "and.b32 $0, $1, 1", &[word]);
+            return self.pure(to, "setp.ne.u32 $0, $1, 0", &[bit]);
         }
         let is_same = part.kind.width() == to.width();
         if is_same { Part { kind: to, ..part } } else { self.pure(to, "cvt.u32.u64", &[part]) }

@@ -11,7 +11,7 @@ use crate::{Error, Known, Result};
 
 pub(super) struct Cursor<'n, 't> {
     pub(super) rest: &'t str,
-    names: &'n Names<'t>,
+    pub(super) names: &'n Names<'t>,
     /// The values of a function, and what it calls them and its blocks.
     pub(super) values: Vec<Value<'t>>,
     ids: HashMap<&'t str, Id>,
@@ -97,16 +97,17 @@ impl<'n, 't> Cursor<'n, 't> {
         }
     }
 
-    /// What stands in parentheses, if they come next.
-    pub(super) fn parentheses(&mut self) {
-        let (text, mut depth) = (self.rest(), 0);
-        for (at, letter) in text.char_indices().take_while(|_| text.starts_with('(')) {
+    /// What stands in parentheses, if they come next; they are gone.
+    pub(super) fn parentheses(&mut self) -> &'t str {
+        let Some(rest) = self.rest().strip_prefix('(') else { return "" };
+        let mut depth = 1;
+        let end = rest.find(|letter| {
             depth += i32::from(letter == '(') - i32::from(letter == ')');
-            if depth == 0 {
-                self.rest = &text[at + 1..];
-                return;
-            }
-        }
+            depth == 0
+        });
+        let (text, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        self.rest = rest.get(1..).unwrap_or_default();
+        text
     }
 
     pub(super) fn add(&mut self, origin: Origin<'t>) -> Id {
@@ -147,18 +148,17 @@ impl<'n, 't> Cursor<'n, 't> {
             return Ok(Type::Array(!is_array, length, of));
         }
         if let Some(name) = self.local() {
-            let text = self.names.types.get(name).known(format_args!("the type {name}"))?;
-            return Cursor::new(text, self.names).kind();
+            let text = self.names.definitions.get(name);
+            let text = text.and_then(|text| text.strip_prefix("type "));
+            return Cursor::new(text.known(format_args!("the type {name}"))?, self.names).kind();
         }
         let word = self.word();
         Ok(Type::Scalar(match word {
             "void" => return Ok(Type::Void),
             "float" => Scalar::Float,
             "double" => Scalar::Double,
-            "ptr" if self.take("addrspace(") => {
-                let space = Space::numbered(self.number()?)?;
-                self.expect(")")?;
-                Scalar::Pointer(space)
+            "ptr" if self.take("addrspace") => {
+                Scalar::Pointer(Space::numbered(self.parentheses())?)
             }
             "ptr" => Scalar::Pointer(Space::Generic),
             _ => {
@@ -169,94 +169,74 @@ impl<'n, 't> Cursor<'n, 't> {
         }))
     }
 
-    /// A name or a constant of this type.
-    pub(super) fn value(&mut self, kind: Type) -> Result<Id> {
-        let id = match self.local() {
-            Some(name) => self.id(name),
-            None => {
-                let constant = self.constant(&kind)?;
-                self.add(constant)
-            }
+    /// A name or a constant of this type, which may be computed of others.
+    fn value(&mut self, kind: Type) -> Result<Id> {
+        let before = self.rest;
+        let id = if let Some(name) = self.local() {
+            self.id(name)
+        } else if self.take("undef") || self.take("poison") {
+            self.add(Origin::Undefined)
+        } else if let (op, _) = (self.word(), self.flags())
+            && !matches!(op, "" | "splat")
+            && self.take("(")
+        {
+            let mut read = Instruction { op, ..Instruction::default() };
+            self.list(&mut read, false)?;
+            self.expect(")")?;
+            self.add(Origin::Computed(read.into()))
+        } else {
+            self.rest = before;
+            let parts = self.constant(&kind)?;
+            self.add(Origin::Constant(parts))
         };
         let value = &mut self.values[id];
         (value.kind, value.uses) = (kind, value.uses + 1);
         Ok(id)
     }
 
-    pub(super) fn constant(&mut self, kind: &Type) -> Result<Origin<'t>> {
-        if self.take("undef") || self.take("poison") {
-            return Ok(Origin::Undefined);
-        }
-        Ok(Origin::Constant(if self.take("zeroinitializer") || self.take("null") {
-            Part::zeros(kind)?
+    /// The scalars of a constant.
+    pub(super) fn constant(&mut self, kind: &Type) -> Result<Vec<Part>> {
+        if ["zeroinitializer", "null", "undef", "poison"].iter().any(|one| self.take(one)) {
+            return Part::zeros(kind);
         } else if self.take("c\"") {
             let bytes = unescaped(self.until_quote()).into_iter();
-            bytes.map(|byte| Part::number(Scalar::Int(8), byte.into())).collect()
+            return Ok(bytes.map(|byte| Part::number(Scalar::Int(8), byte.into())).collect());
         } else if self.take("splat (") {
-            self.parts(")")?.repeat(kind.parts()?.len())
-        } else {
-            let pairs = [("<{", "}>"), ("<", ">"), ("[", "]"), ("{", "}")];
-            match (pairs.into_iter().find(|(open, _)| self.take(open)), kind) {
-                (Some((_, close)), _) => self.parts(close)?,
-                (None, Type::Scalar(kind)) => return self.scalar(*kind),
-                _ => return Err(Error::unknown(format_args!("the constant {}", self.word()))),
-            }
-        }))
+            return Ok(self.constants(")")?.repeat(kind.parts()?.len()));
+        } else if self.take("@") {
+            let name = self.name();
+            let address = self.names.globals.get(name).copied();
+            return Ok(vec![address.known(format_args!("the address of the function {name}"))?]);
+        }
+        let pairs = [("<{", "}>"), ("<", ">"), ("[", "]"), ("{", "}")];
+        if let Some((_, close)) = pairs.into_iter().find(|(open, _)| self.take(open)) {
+            return self.constants(close);
+        }
+        let word = self.word();
+        let part = match kind {
+            Type::Scalar(kind) => bits(word, *kind).map(|bits| Part::number(*kind, bits)),
+            _ => None,
+        };
+        Ok(vec![part.known(format_args!("the constant {word}"))?])
     }
 
-    /// The scalars of several constants.
-    fn parts(&mut self, close: &str) -> Result<Vec<Part>> {
+    fn constants(&mut self, close: &str) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
         while !self.take(close) {
             let kind = self.kind()?;
-            parts.extend(self.parts_of(&kind)?.map_or_else(|| Part::zeros(&kind), Ok)?);
+            parts.extend(self.constant(&kind)?);
             self.take(",");
         }
         Ok(parts)
     }
 
-    /// The scalars of a constant; of one that nobody cares for, none.
-    pub(super) fn parts_of(&mut self, kind: &Type) -> Result<Option<Vec<Part>>> {
-        match self.constant(kind)? {
-            Origin::Constant(parts) => Ok(Some(parts)),
-            Origin::Undefined => Ok(None),
-            _ => Err(Error::unknown("an address within a constant")),
-        }
-    }
-
-    /// A constant that is a number or an address.
-    fn scalar(&mut self, kind: Scalar) -> Result<Origin<'t>> {
-        if self.take("@") {
-            let name = self.name();
-            let address = self.names.globals.get(name);
-            return Ok(Origin::Constant(vec![
-                *address.known(format_args!("the address of the function {name}"))?,
-            ]));
-        }
-        let word = self.word();
-        self.flags();
-        if self.take("(") {
-            let mut read = Instruction { op: word, ..Instruction::default() };
-            self.list(&mut read, false)?;
-            self.expect(")")?;
-            // The variable's own space is known, whatever the pointer is called.
-            let is_generic = word == "addrspacecast" && read.of == Scalar::Pointer(Space::Generic);
-            let of = read.operands.first().map(|id| &self.values[*id].origin);
-            return Ok(match of {
-                Some(Origin::Constant(parts)) if is_generic => Origin::Constant(parts.clone()),
-                _ => Origin::Computed(read.into()),
-            });
-        }
-        let bits = bits(word, kind).known(format_args!("the constant {word}"))?;
-        Ok(Origin::Constant(vec![Part::number(kind, bits)]))
-    }
-
-    /// The instruction that comes next, and the name of its result.
-    pub(super) fn instruction(&mut self) -> Result<(Option<&'t str>, Instruction<'t>)> {
-        let name = self.local();
-        if name.is_some() {
-            self.expect("=")?;
-        }
+    /// The instruction that comes next, and the number of its result.
+    pub(super) fn instruction(&mut self) -> Result<(Id, Instruction<'t>)> {
+        let id = match self.local() {
+            Some(name) => self.id(name),
+            None => self.add(Origin::Unknown),
+        };
+        self.take("=");
         self.flags();
         let op = self.word();
         let alike = lists("alike", op);
@@ -299,7 +279,7 @@ impl<'n, 't> Cursor<'n, 't> {
                 self.list(&mut read, false)?;
             }
         }
-        Ok((name, read))
+        Ok((id, read))
     }
 
     /// Types, values, blocks and numbers with commas between them. If they are alike, the type
