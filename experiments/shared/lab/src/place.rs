@@ -34,6 +34,7 @@ pub(crate) fn check(results: &Results, record: &Record, replace: bool) -> Result
         Err(_) if replace => return Ok(()),
         old => old.context(REPLACEABLE)?,
     };
+    let old = old.filter(|old| !is_beginning(old, record));
     let Some(old) = old else { return check_source(results, record) };
     if record.source == Source::Emulated && old.source == Source::Emulated {
         return Ok(()); // it is the same wherever it is made
@@ -62,6 +63,21 @@ pub(crate) fn check(results: &Results, record: &Record, replace: bool) -> Result
         Conflict::OtherSource => "replace it with --replace",
     };
     bail!("{} {conflict}: {advice}", path.display())
+}
+
+/// Whether a record is what [`store_so_far`] wrote of the run that `record` is of.
+fn is_beginning(old: &Record, record: &Record) -> bool {
+    !old.measurements.is_empty()
+        && old.run == record.run
+        && record.measurements.starts_with(&old.measurements)
+}
+
+/// Writes what a run has measured so far.
+pub(crate) fn store_so_far(results: &Results, record: &Record, options: &Options) -> Result<()> {
+    let _lock = results.lock()?;
+    check(results, record, options.replace)?;
+    results.write(record)?;
+    Ok(())
 }
 
 /// A run of experiments that is about to begin.
@@ -103,6 +119,7 @@ pub fn check_run(results: &Results, plan: &Plan) -> Result<()> {
             record.machine = machine.clone();
             record.source = Source::Measured;
             record.run.quick = plan.quick;
+            record.measurements.clear(); // it has not begun
             refused.extend(check(results, &record, false).err());
         }
     }
@@ -210,6 +227,7 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
         table.line(&format!("recorded: {}", path.display()));
         if let Ok(Some(old)) = old
             && old.source == Source::Measured
+            && !is_beginning(&old, record)
         {
             table.line(&format!(
                 "in place of the run of {}; with --label NAME both are kept",
@@ -315,6 +333,7 @@ fn base_name(machine: &Machine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     fn record() -> Record {
         let json = include_str!("../../record/tests/golden/h200/example.json");
@@ -353,6 +372,30 @@ mod tests {
                 results.write(&record).unwrap();
             }
             assert_eq!(free_name(&results, &record().machine, here, false).unwrap(), name);
+        }
+    }
+
+    /// With a label, whose place nothing else may take.
+    #[test]
+    fn what_a_run_wrote_on_its_way_gives_place_to_more_of_it_and_to_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::new(folder.path()).labelled(Some("host-z")).unwrap();
+        let options = Options::parse_from(["example", "--label", "host-z"]);
+        let mut whole = record();
+        whole.run.label = Some("host-z".to_owned());
+        assert!(whole.measurements.len() > 1);
+        let mut begun = whole.clone();
+        begun.measurements.truncate(1);
+        let there = || results.read(&whole.machine.name, &whole.experiment).unwrap();
+        store_so_far(&results, &begun, &options).unwrap();
+        assert_eq!(there(), Some(begun.clone()));
+        let mut other = whole.clone();
+        other.measurements[0].seconds[0] *= 2.0;
+        for (place, other) in [(&begun, &other), (&whole, &begun)] {
+            store_so_far(&results, place, &options).unwrap();
+            let refused = store_so_far(&results, other, &options).unwrap_err();
+            assert!(refused.to_string().contains("is there already"), "{refused}");
+            assert_eq!(there().as_ref(), Some(place));
         }
     }
 

@@ -339,6 +339,15 @@ impl Lab {
         Ok(())
     }
 
+    /// Writes the record as far as it is, if it is one of times. What ends later, ends with a whole
+    /// one in its place.
+    pub fn keep_so_far(&self) -> Result<()> {
+        match self.record.source {
+            Source::Measured => place::store_so_far(&self.results, &self.record, &self.options),
+            Source::Profiled | Source::Emulated => Ok(()),
+        }
+    }
+
     /// Whether the reference machine ran other kernels in this case. What ran while the
     /// host's clock was to be looked at is not known, and then any kernel counts.
     fn is_of_other_kernels(&self, m: &Measurement, counted: &Counted) -> bool {
