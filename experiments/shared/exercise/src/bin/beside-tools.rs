@@ -7,7 +7,13 @@
 //! and are left out; the solutions are tried as well, for no tool should blame them. Each kernel
 //! runs at all sizes of its exercise, in a process of its own; its buffers are allocations of
 //! exactly their size, and what is not filled is not written.
+//!
+//! It takes ten minutes. With a file's name as its argument, each kernel's results are in that file
+//! as soon as it has been tried, and kernels whose results are there already are not tried again.
 
+use std::fs::{File, OpenOptions, read_to_string};
+use std::io::Write;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,11 +24,12 @@ use cudarc::driver::CudaContext;
 use exercise::catalogue::Language;
 use exercise::measure::{Around, OnGpu};
 use exercise::{Exercise, Judge, catalogue};
+use serde::{Deserialize, Serialize};
 
 /// Tools of compute-sanitizer, in its manual's order.
 const TOOLS: [&str; 4] = ["memcheck", "racecheck", "initcheck", "synccheck"];
 /// Processes at a time.
-const AT_A_TIME: usize = 8;
+const AT_A_TIME: usize = 16;
 /// Seconds after which a process does not end.
 const PATIENCE: &str = "20";
 /// What `timeout` exits with then.
@@ -35,9 +42,10 @@ const NAMED: i32 = 99;
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let done = match arguments.as_slice() {
-        [] => all(),
+        [] => all(None),
+        [file] => all(Some(file.as_ref())),
         [exercise, name] => one(exercise, name),
-        _ => Err(anyhow::anyhow!("usage: beside-tools [EXERCISE SOURCE]")),
+        _ => Err(anyhow::anyhow!("usage: beside-tools [FILE | EXERCISE SOURCE]")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,6 +83,7 @@ fn one(exercise: &str, name: &str) -> Result<()> {
 }
 
 /// One kernel, and what was said of it.
+#[derive(Serialize, Deserialize)]
 struct Tried {
     exercise: String,
     name: String,
@@ -88,7 +97,7 @@ struct Tried {
 }
 
 /// What is wrong with a kernel, by the emulated GPU's words.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     SharedRace,
     Race,
@@ -135,8 +144,14 @@ impl Kind {
     }
 }
 
-fn all() -> Result<()> {
+fn all(file: Option<&Path>) -> Result<()> {
     let exercises = exercises()?;
+    let known = file.and_then(|file| read_to_string(file).ok()).unwrap_or_default();
+    // A run that was cut off may have left a line that is not whole.
+    let known: Vec<Tried> =
+        known.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let file = file.map(|file| OpenOptions::new().create(true).append(true).open(file));
+    let file = file.transpose()?;
     let mut todo = vec![];
     for exercise in &exercises {
         for (name, reason) in exercise.check.reasons() {
@@ -147,12 +162,17 @@ fn all() -> Result<()> {
         }
         todo.push((exercise, SOLUTION));
     }
-    let (next, tried, failed) = (AtomicUsize::new(0), Mutex::new(vec![]), Mutex::new(None));
+    todo.retain(|(exercise, name)| {
+        !known.iter().any(|one| one.exercise == exercise.name && one.name == *name)
+    });
+    let (next, tried, failed) = (AtomicUsize::new(0), Mutex::new(known), Mutex::new(None));
     std::thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some((exercise, name)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match attempt(exercise, name) {
+                    let one = attempt(exercise, name);
+                    let one = one.and_then(|one| write(file.as_ref(), one));
+                    match one {
                         Ok(one) => tried.lock().expect("nobody panics").extend(one),
                         Err(error) => {
                             eprintln!("error: {error:#}");
@@ -168,6 +188,14 @@ fn all() -> Result<()> {
     tried.sort_by(|a, b| (&a.exercise, &a.name).cmp(&(&b.exercise, &b.name)));
     print(&tried)?;
     failed.into_inner()?.map_or(Ok(()), Err)
+}
+
+/// Appends a line of what was said, if there is a file for it.
+fn write(file: Option<&File>, tried: Option<Tried>) -> Result<Option<Tried>> {
+    if let (Some(mut file), Some(one)) = (file, &tried) {
+        file.write_all(format!("{}\n", serde_json::to_string(one)?).as_bytes())?;
+    }
+    Ok(tried)
 }
 
 /// Nothing if the kernel rightly computes other numbers.
