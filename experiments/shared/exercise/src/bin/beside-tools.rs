@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use cudarc::driver::CudaContext;
 use exercise::catalogue::Language;
 use exercise::measure::{Around, OnGpu};
-use exercise::{Exercise, Judge, catalogue};
+use exercise::{Exercise, Judge, catalogue, compile};
 use serde::{Deserialize, Serialize};
 
 /// Tools of compute-sanitizer, in its manual's order.
@@ -45,6 +45,13 @@ fn main() -> ExitCode {
         [] => all(None),
         [file] => all(Some(file.as_ref())),
         [exercise, name] => one(exercise, name),
+        // As which the judge starts this program.
+        [command, file, compute] if command == compile::COMMAND => {
+            match compile::compiler(file, compute) {
+                Ok(code) => return code,
+                Err(error) => Err(error),
+            }
+        }
         _ => Err(anyhow::anyhow!("usage: beside-tools [FILE | EXERCISE SOURCE]")),
     };
     match done {
