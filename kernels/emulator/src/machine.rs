@@ -335,6 +335,9 @@ impl<'a> Machine<'a> {
             self.check_end(waiting)?;
             if !waiting.iter().any(Warp::can_run) {
                 self.open_barriers(waiting)?;
+            } else if self.waits() {
+                // Those that these look for may have met at a barrier of their own.
+                self.open_complete(waiting)?;
             }
             for warp in waiting.iter_mut() {
                 if warp.can_run() {

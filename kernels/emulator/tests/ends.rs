@@ -77,6 +77,41 @@ fn a_warp_that_waits_for_nobody_is_told_from_one_that_computes() {
     assert!(fault.to_string().contains("a deadlock: all threads wait"), "{fault}");
 }
 
+/// The second warp meets at a barrier of its own, and then raises what the first one looks at.
+#[test]
+fn a_barrier_of_some_opens_while_others_look_at_a_flag() {
+    let ptx = "
+        .version 8.4
+        .target sm_75
+        .address_size 64
+        .visible .entry flag(.param .u64 flag) {
+            .reg .b32 %r<3>;
+            .reg .b64 %d1;
+            .reg .pred %p;
+            ld.param.u64 %d1, [flag];
+            mov.u32 %r1, %tid.x;
+            setp.ge.u32 %p, %r1, 32;
+            @%p bra second;
+            first: ld.acquire.gpu.global.u32 %r2, [%d1];
+            setp.eq.u32 %p, %r2, 0;
+            @%p bra first;
+            ret;
+            second: bar.sync 1, 32;
+            setp.ne.u32 %p, %r1, 32;
+            @%p bra end;
+            mov.u32 %r2, 7;
+            st.release.gpu.global.u32 [%d1], %r2;
+            end: ret;
+        }";
+    for backwards in [false, true] {
+        let mut device = Device::of(ptx);
+        device.options.backwards = backwards;
+        let flag = device.words("flag", 0..1);
+        device.run("flag", ONE, [64, 1, 1], &arguments![u64 flag]).unwrap();
+        assert_eq!(device.read(flag, 1), [7]);
+    }
+}
+
 #[test]
 fn who_has_a_clock_can_end_a_long_block_but_no_short_one() {
     let mut device = Device::tests("without-end");

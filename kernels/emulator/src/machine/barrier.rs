@@ -42,8 +42,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Opens the barriers that everybody has reached. If there is none, nobody can go on.
-    pub(super) fn open_barriers(&mut self, warps: &mut [Warp]) -> Result<()> {
+    /// Opens the barriers that all have reached who have to. Tells whether there was one.
+    pub(super) fn open_complete(&mut self, warps: &mut [Warp]) -> Result<bool> {
         let mut opened = false;
         let waiting = warps.iter().flat_map(|warp| &warp.waiting);
         let numbers = waiting.fold(0u32, |numbers, waiting| match waiting.reason {
@@ -73,6 +73,13 @@ impl Machine<'_> {
         }
         if opened {
             self.stalled = 0;
+        }
+        Ok(opened)
+    }
+
+    /// The same where no warp can run. If there is none, nobody can go on.
+    pub(super) fn open_barriers(&mut self, warps: &mut [Warp]) -> Result<()> {
+        if self.open_complete(warps)? {
             return Ok(());
         }
         if self.raced_at.is_some() {
