@@ -35,7 +35,7 @@ pub const WORD_BYTES: u64 = 4;
 /// they lay side by side.
 pub fn sectors(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Sectors {
     let (addresses, mask) = lanes(address_of);
-    sectors_of(&addresses, mask, bytes)
+    sectors_of(Places::new(&addresses, mask), bytes)
 }
 
 /// Counts the wavefronts of one load from shared memory: 4 bytes or less for each lane, 8,
@@ -48,14 +48,14 @@ pub fn sectors(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Sect
 /// many wavefronts as the words of all active lanes fill, or fewer if it takes fewer.
 pub fn load_wavefronts(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Wavefronts {
     let (addresses, mask) = lanes(address_of);
-    wavefronts_of(&addresses, mask, bytes, false)
+    wavefronts_of(Places::new(&addresses, mask), bytes, false)
 }
 
 /// The same for a store. Lanes that store to the same element are served together only
 /// where they are in the same half or quarter of the warp.
 pub fn store_wavefronts(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Wavefronts {
     let (addresses, mask) = lanes(address_of);
-    wavefronts_of(&addresses, mask, bytes, true)
+    wavefronts_of(Places::new(&addresses, mask), bytes, true)
 }
 
 /// In which wavefront each lane is served, from 0 on: the lanes of a request as
@@ -96,6 +96,49 @@ fn groups(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> usize
     if groups > 1 && !stores && share() { groups / 2 } else { groups }
 }
 
+/// Where lanes of a warp access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places<'a> {
+    pub(crate) addresses: &'a [u64; WARP],
+    /// Those that take part.
+    pub(crate) lanes: u32,
+    /// How far each lane is behind the one before it, if all take part and that is always the
+    /// same, as it mostly is. Less than 2³¹, so that no address is beyond those of the first and
+    /// the last lane.
+    pub(crate) step: Option<i64>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(addresses: &'a [u64; WARP], lanes: u32) -> Self {
+        let first = addresses[0];
+        let step = addresses[1].wrapping_sub(first);
+        let is_last = || addresses[WARP - 1] == first.wrapping_add(step.wrapping_mul(31));
+        let others = || {
+            let place = |lane: usize| first.wrapping_add(step.wrapping_mul(lane as u64));
+            (0..WARP).fold(0, |apart, lane| apart | addresses[lane] ^ place(lane))
+        };
+        let is_small = step.wrapping_add(1 << 31) < 1 << 32;
+        let is_step = lanes == u32::MAX && is_small && is_last() && others() == 0;
+        Self { addresses, lanes, step: is_step.then_some(step as i64) }
+    }
+
+    /// Does each lane start where the lane before it ends?
+    pub(crate) fn is_row(&self, bytes: usize) -> bool {
+        self.step == Some(bytes as i64)
+    }
+
+    /// Lanes of which each other accesses what one of these does.
+    pub(crate) fn distinct(&self) -> impl Iterator<Item = usize> {
+        active(if self.is_row(0) { 1 } else { self.lanes })
+    }
+
+    /// Addresses of which none is beyond: all, or two.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = u64> {
+        let lanes = if self.step.is_some() { 1 | 1 << (WARP - 1) } else { self.lanes };
+        active(lanes).map(|lane| self.addresses[lane])
+    }
+}
+
 fn lanes(mut address_of: impl FnMut(usize) -> Option<u64>) -> ([u64; WARP], u32) {
     let (mut addresses, mut mask) = ([0; WARP], 0);
     for (lane, place) in addresses.iter_mut().enumerate() {
@@ -108,12 +151,16 @@ fn lanes(mut address_of: impl FnMut(usize) -> Option<u64>) -> ([u64; WARP], u32)
 }
 
 /// The same as [`sectors`], for addresses in an array.
-pub(crate) fn sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Sectors {
+pub(crate) fn sectors_of(places: Places<'_>, bytes: u64) -> Sectors {
+    let Places { addresses, lanes: mask, step } = places;
     if mask == 0 || bytes == 0 {
         return Sectors::default();
     }
-    if mask == u32::MAX && contiguous(addresses, bytes) {
-        return sectors_of_row(addresses[0], bytes);
+    if let Some(step) = step.map(i64::unsigned_abs)
+        && (places.is_row(bytes as usize)
+            || SECTOR_BYTES.is_multiple_of(bytes) && (addresses[0] | step).is_multiple_of(bytes))
+    {
+        return sectors_of_steps(addresses, step, bytes);
     }
     if let Some(sectors) = sectors_of_rising(addresses, mask, bytes) {
         return sectors;
@@ -157,12 +204,19 @@ pub(crate) fn atomic_sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) 
     Sectors { requests: 1, sectors, ideal: (elements * bytes).div_ceil(SECTOR_BYTES) }
 }
 
-/// The sectors of a warp whose lanes access one element after the other.
-pub(crate) fn sectors_of_row(first: u64, bytes: u64) -> Sectors {
-    let end = first + WARP as u64 * bytes;
-    let sectors = (end - 1) / SECTOR_BYTES - first / SECTOR_BYTES + 1;
-    let ideal = (WARP as u64 * bytes).div_ceil(SECTOR_BYTES);
-    Sectors { requests: 1, sectors, ideal }
+/// The sectors of a warp whose lanes access one element after the other, or at a distance, and
+/// then each in one sector.
+fn sectors_of_steps(addresses: &[u64; WARP], step: u64, bytes: u64) -> Sectors {
+    let (first, last) = (addresses[0], addresses[WARP - 1]);
+    let sectors = match step == bytes || step < SECTOR_BYTES {
+        true => {
+            let end = first.max(last) + (bytes - 1);
+            end / SECTOR_BYTES - first.min(last) / SECTOR_BYTES + 1
+        }
+        false => WARP as u64,
+    };
+    let elements = if step == 0 { 1 } else { WARP as u64 };
+    Sectors { requests: 1, sectors, ideal: (elements * bytes).div_ceil(SECTOR_BYTES) }
 }
 
 /// The sectors of lanes each of which starts at the same place as the one before it or
@@ -201,36 +255,39 @@ fn sectors_of_rising(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Option<S
 }
 
 /// The same as [`load_wavefronts`] or [`store_wavefronts`], for addresses in an array.
-pub(crate) fn wavefronts_of(
-    addresses: &[u64; WARP],
-    mask: u32,
-    bytes: u64,
-    stores: bool,
-) -> Wavefronts {
+pub(crate) fn wavefronts_of(places: Places<'_>, bytes: u64, stores: bool) -> Wavefronts {
+    let Places { addresses, lanes: mask, step } = places;
     if mask == 0 || bytes == 0 {
         return Wavefronts::default();
     }
+    // Lanes at a distance of words meet in a bank as often as 2 divides it.
+    let in_bank = step.filter(|_| bytes == WORD_BYTES).and_then(|step| match step {
+        0 => Some(1),
+        step if (addresses[0] | step as u64).is_multiple_of(WORD_BYTES) => {
+            Some(1 << (step.trailing_zeros() - 2).min(5))
+        }
+        _ => None,
+    });
     let is_one_pass = || {
         // The first two are what most requests are, and fast to find out.
-        mask == u32::MAX && (contiguous(addresses, bytes) || contiguous(addresses, 0))
-            || have_own_banks(addresses, mask)
+        places.is_row(bytes as usize) || places.is_row(0) || have_own_banks(addresses, mask)
     };
-    if bytes <= WORD_BYTES && is_one_pass() {
+    if in_bank == Some(1) || bytes <= WORD_BYTES && in_bank.is_none() && is_one_pass() {
         return Wavefronts { requests: 1, wavefronts: 1, ideal: 1 };
     }
     let words = u64::from(mask.count_ones()) * bytes.div_ceil(WORD_BYTES);
-    let wavefronts = passes_of(addresses, mask, bytes, stores);
+    let wavefronts = in_bank.unwrap_or_else(|| passes_of(places, bytes, stores));
     Wavefronts { requests: 1, wavefronts, ideal: wavefronts.min(words.div_ceil(BANKS as u64)) }
 }
 
 /// The wavefronts of lanes of which each accesses words of its own or shares them.
-fn passes_of(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> u64 {
+fn passes_of(places: Places<'_>, bytes: u64, stores: bool) -> u64 {
+    let Places { addresses, lanes: mask, .. } = places;
     let words_each = bytes.div_ceil(WORD_BYTES);
     let groups = groups(addresses, mask, bytes, stores);
     // Again what most requests are: rows, and all lanes at one place.
-    if mask == u32::MAX
-        && addresses[0].is_multiple_of(words_each * WORD_BYTES)
-        && (contiguous(addresses, bytes) || contiguous(addresses, 0))
+    if addresses[0].is_multiple_of(words_each * WORD_BYTES)
+        && (places.is_row(bytes as usize) || places.is_row(0))
     {
         return groups as u64;
     }
@@ -299,14 +356,10 @@ fn elements_in_bank(addresses: &[u64; WARP], lanes: u32, bytes: u64) -> Option<u
 /// The wavefronts of one atomic operation on shared memory, which changes the words of one bank
 /// one after the other, also those of lanes that share their word. `together`: these are
 /// changed at once.
-pub(crate) fn atomic_wavefronts_of(
-    addresses: &[u64; WARP],
-    mask: u32,
-    bytes: u64,
-    together: bool,
-) -> Wavefronts {
+pub(crate) fn atomic_wavefronts_of(places: Places<'_>, bytes: u64, together: bool) -> Wavefronts {
+    let Places { addresses, lanes: mask, .. } = places;
     if together {
-        return wavefronts_of(addresses, mask, bytes, true);
+        return wavefronts_of(places, bytes, true);
     }
     let words = bytes.div_ceil(WORD_BYTES);
     let lanes_each = WARP / words as usize;
@@ -325,25 +378,20 @@ pub(crate) fn atomic_wavefronts_of(
 
 /// Does every word that lanes want have a bank of its own?
 fn have_own_banks(addresses: &[u64; WARP], mask: u32) -> bool {
+    let bank = |lane: usize| (addresses[lane] / WORD_BYTES) as usize % BANKS;
+    // Mostly each lane has its own, or some share theirs with the lanes half a warp away.
+    if mask == u32::MAX && bank(0) != bank(WARP / 2) {
+        let banks = (0..WARP).fold(0u32, |banks, lane| banks | 1 << bank(lane));
+        if banks == u32::MAX {
+            return true;
+        }
+    }
     let mut words = [u64::MAX; BANKS];
     active(mask).all(|lane| {
         let word = addresses[lane] / WORD_BYTES;
         let before = std::mem::replace(&mut words[word as usize % BANKS], word);
         before == word || before == u64::MAX
     })
-}
-
-/// Does each lane start where the lane before it ends?
-pub(crate) fn contiguous(addresses: &[u64; WARP], bytes: u64) -> bool {
-    // Mostly the last lane tells.
-    if addresses[WARP - 1] != addresses[0].wrapping_add((WARP as u64 - 1) * bytes) {
-        return false;
-    }
-    let mut apart = 0;
-    for (lane, address) in addresses.iter().enumerate() {
-        apart |= address ^ addresses[0].wrapping_add(lane as u64 * bytes);
-    }
-    apart == 0
 }
 
 /// Does each lane access the same element as the lane `distance` away?

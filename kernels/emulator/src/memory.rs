@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::WARP;
-use crate::access::active;
+use crate::access::{Places, active};
 pub use crate::memory::addresses::{Addresses, Freed};
 pub(crate) use crate::memory::bits::Bits;
 pub(crate) use crate::memory::touched::Notes;
@@ -398,16 +398,15 @@ impl Memory {
     pub(crate) fn move_lanes(
         &mut self,
         at: usize,
-        addresses: &[u64; WARP],
-        lanes: u32,
+        places: Places<'_>,
         bytes: usize,
         writes: bool,
         stage: &mut [u8],
     ) -> bool {
         let Some(store) = self.stores.get_mut(at) else { return false };
-        let moved = store.move_lanes(addresses, lanes, bytes, writes, stage);
+        let moved = store.move_lanes(places, bytes, writes, stage);
         if moved && let Some(notes) = &mut self.notes {
-            notes.note_lanes((store, at), addresses, lanes, bytes, writes);
+            notes.note_lanes((store, at), places, bytes, writes);
         }
         moved
     }
@@ -428,14 +427,8 @@ impl Memory {
     }
 
     /// Does it hold all that lanes access?
-    pub(crate) fn holds_lanes(
-        &self,
-        at: usize,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-    ) -> bool {
-        self.stores.get(at).is_some_and(|store| store.holds_lanes(addresses, lanes, bytes))
+    pub(crate) fn holds_lanes(&self, at: usize, places: Places<'_>, bytes: usize) -> bool {
+        self.stores.get(at).is_some_and(|store| store.holds_lanes(places, bytes))
     }
 
     /// Where a range lies, seen from the nearest buffer.
@@ -550,15 +543,11 @@ impl Store {
     }
 
     /// Does it hold all that lanes access?
-    fn holds_lanes(&self, addresses: &[u64; WARP], lanes: u32, bytes: usize) -> bool {
+    fn holds_lanes(&self, places: Places<'_>, bytes: usize) -> bool {
         let last = self.bytes.checked_sub(bytes as u64);
-        last.is_some_and(|last| {
-            let inside = |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
-            match lanes {
-                u32::MAX => (0..WARP).fold(true, |all, lane| all & inside(lane)),
-                some => active(some).all(inside),
-            }
-        })
+        let inside =
+            |last| places.bounds().all(|address| address.wrapping_sub(self.address) <= last);
+        last.is_some_and(inside)
     }
 
     /// Moves what lanes access between the buffer, which must hold it, and the stage, where it
@@ -566,88 +555,41 @@ impl Store {
     /// on the stage means nothing.
     pub(crate) fn move_lanes(
         &mut self,
-        addresses: &[u64; WARP],
-        lanes: u32,
+        places: Places<'_>,
         bytes: usize,
         writes: bool,
         stage: &mut [u8],
     ) -> bool {
-        if writes {
-            self.write_lanes(addresses, lanes, bytes, stage)
-        } else {
-            self.read_lanes(addresses, lanes, bytes, stage)
-        }
-    }
-
-    /// The half of [`move_lanes`](Self::move_lanes) that reads, for lanes that access only
-    /// this buffer.
-    fn read_lanes(
-        &self,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-        stage: &mut [u8],
-    ) -> bool {
         fn each<const BYTES: usize>(
-            store: &Store,
-            addresses: &[u64; WARP],
-            lanes: u32,
+            store: &mut Store,
+            Places { addresses, lanes, .. }: Places<'_>,
+            writes: bool,
             stage: &mut [u8],
         ) -> bool {
-            let Content::Device { bytes, written } = &store.content else {
+            let Content::Device { bytes, written } = &mut store.content else {
                 return false;
             };
             let stage = stage.as_chunks_mut::<BYTES>().0;
             let mut all_written = true;
             for lane in active(lanes) {
                 let offset = addresses[lane] - store.address;
-                stage[lane].copy_from_slice(&bytes[offset as usize..][..BYTES]);
-                all_written &= written.first_unset(offset, BYTES as u64).is_none();
+                let place = &mut bytes[offset as usize..][..BYTES];
+                if writes {
+                    place.copy_from_slice(&stage[lane]);
+                    written.set(offset, BYTES as u64);
+                } else {
+                    stage[lane].copy_from_slice(place);
+                    all_written &= written.first_unset(offset, BYTES as u64).is_none();
+                }
             }
             all_written
         }
         match bytes {
-            1 => each::<1>(self, addresses, lanes, stage),
-            2 => each::<2>(self, addresses, lanes, stage),
-            4 => each::<4>(self, addresses, lanes, stage),
-            8 => each::<8>(self, addresses, lanes, stage),
-            16 => each::<16>(self, addresses, lanes, stage),
-            _ => false,
-        }
-    }
-
-    fn write_lanes(
-        &mut self,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-        stage: &[u8],
-    ) -> bool {
-        fn each<const BYTES: usize>(
-            store: &mut Store,
-            addresses: &[u64; WARP],
-            lanes: u32,
-            stage: &[u8],
-        ) -> bool {
-            let Content::Device { bytes, written } = &mut store.content else {
-                return false;
-            };
-            let stage = stage.as_chunks::<BYTES>().0;
-            for lane in active(lanes) {
-                let offset = addresses[lane] - store.address;
-                bytes[offset as usize..][..BYTES].copy_from_slice(&stage[lane]);
-                if !written.all() {
-                    written.set(offset, BYTES as u64);
-                }
-            }
-            true
-        }
-        match bytes {
-            1 => each::<1>(self, addresses, lanes, stage),
-            2 => each::<2>(self, addresses, lanes, stage),
-            4 => each::<4>(self, addresses, lanes, stage),
-            8 => each::<8>(self, addresses, lanes, stage),
-            16 => each::<16>(self, addresses, lanes, stage),
+            1 => each::<1>(self, places, writes, stage),
+            2 => each::<2>(self, places, writes, stage),
+            4 => each::<4>(self, places, writes, stage),
+            8 => each::<8>(self, places, writes, stage),
+            16 => each::<16>(self, places, writes, stage),
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 //! which is almost always, and lane by lane otherwise.
 
 use crate::WARP;
-use crate::access::{active, contiguous, sectors_of, sectors_of_row, wavefronts_of};
+use crate::access::{Places, active, sectors_of, wavefronts_of};
 use crate::counts::{Request, Step, Traffic};
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
@@ -127,7 +127,7 @@ impl Machine<'_> {
         mut access: impl FnMut(&mut Self, Part<'_>) -> Result<()>,
     ) -> Result<()> {
         if space != Space::Generic {
-            return access(self, Part { space, addresses, lanes });
+            return access(self, Part { space, places: Places::new(addresses, lanes) });
         }
         let mut spaces = [Space::Global; WARP];
         for lane in active(lanes) {
@@ -140,7 +140,7 @@ impl Machine<'_> {
             for lane in active(rest) {
                 lanes |= u32::from(spaces[lane] == space) << lane;
             }
-            access(self, Part { space, addresses, lanes })?;
+            access(self, Part { space, places: Places::new(addresses, lanes) })?;
             rest &= !lanes;
         }
         Ok(())
@@ -154,39 +154,33 @@ impl Machine<'_> {
         bytes: usize,
         direction: Direction,
     ) -> Result<()> {
-        self.check_alignment(warp, part, bytes, direction)?;
-        let Part { space, addresses, lanes } = part;
+        let Part { space, places } = *part;
+        self.check_alignment(warp, places, bytes, direction)?;
         let pc = warp.pc;
         match space {
             Space::Global => {
-                let is_row = *lanes == u32::MAX && contiguous(addresses, bytes as u64);
-                let sectors = match is_row {
-                    true => sectors_of_row(addresses[0], bytes as u64),
-                    false => sectors_of(addresses, *lanes, bytes as u64),
-                };
+                let sectors = sectors_of(places, bytes as u64);
                 let tally = &mut self.tallies[pc];
                 match direction.writes() {
                     false => tally.global_loads += sectors,
                     true => tally.global_stores += sectors,
                 }
-                self.tell(warp, part, bytes, direction, Traffic::Global(sectors));
+                self.tell(warp, places, bytes, direction, Traffic::Global(sectors));
                 if let Some(counting) = &mut self.counting {
-                    counting.count(pc, part, bytes as u64, direction.writes());
+                    counting.count(pc, places, bytes as u64, direction.writes());
                 }
-                return self.move_global(warp, part, bytes, direction, is_row);
+                return self.move_global(warp, places, bytes, direction);
             }
-            Space::Constant => {
-                return self.move_global(warp, part, bytes, direction, false);
-            }
+            Space::Constant => return self.move_global(warp, places, bytes, direction),
             Space::Shared => {
                 let stores = direction.writes();
-                let wavefronts = wavefronts_of(addresses, *lanes, bytes as u64, stores);
+                let wavefronts = wavefronts_of(places, bytes as u64, stores);
                 let tally = &mut self.tallies[pc];
                 match direction.writes() {
                     false => tally.shared_loads += wavefronts,
                     true => tally.shared_stores += wavefronts,
                 }
-                self.tell(warp, part, bytes, direction, Traffic::Shared(wavefronts));
+                self.tell(warp, places, bytes, direction, Traffic::Shared(wavefronts));
             }
             Space::Local => self.tallies[pc].local_accesses += 1,
             _ => {}
@@ -198,7 +192,7 @@ impl Machine<'_> {
     fn tell(
         &mut self,
         warp: &Warp,
-        part: &Part<'_>,
+        Places { addresses, lanes, .. }: Places<'_>,
         bytes: usize,
         direction: Direction,
         traffic: Traffic,
@@ -207,7 +201,7 @@ impl Machine<'_> {
             return;
         }
         let (place, stores, bytes) = (self.place(warp.pc), direction.writes(), bytes as u64);
-        let (lanes, addresses) = (part.lanes, *part.addresses);
+        let addresses = *addresses;
         self.requests.push(Request { place, stores, bytes, lanes, addresses, traffic });
     }
 
@@ -228,23 +222,23 @@ impl Machine<'_> {
         bytes: usize,
         direction: Direction,
     ) -> Result<()> {
-        let Part { space, addresses, lanes } = part;
+        let Part { space, places } = *part;
         let check = self.options.checks.initialised && direction.reads();
         let array = self.program.bounds[warp.pc].as_ref();
-        if *space == Space::Shared && self.shared.is_fine(array, addresses, *lanes, bytes, check) {
-            return self.move_shared(warp, part, bytes, direction);
+        if space == Space::Shared && self.shared.is_fine(array, places, bytes, check) {
+            return self.move_shared(warp, places, bytes, direction);
         }
-        if *space == Space::Local && self.move_local(warp, part, bytes, direction) {
+        if space == Space::Local && self.move_local(warp, places, bytes, direction) {
             return Ok(());
         }
         let mut stage = std::mem::take(&mut self.stage);
         let mut result = Ok(());
-        for lane in active(*lanes) {
+        for lane in active(places.lanes) {
             let place = &mut stage[lane * bytes..][..bytes];
-            let address = addresses[lane];
+            let address = places.addresses[lane];
             result = match direction.writes() {
-                false => self.read_lane(warp, *space, lane, address, place, direction),
-                true => self.write_lane(warp, *space, lane, address, place, direction),
+                false => self.read_lane(warp, space, lane, address, place, direction),
+                true => self.write_lane(warp, space, lane, address, place, direction),
             };
             if result.is_err() {
                 break;
@@ -258,23 +252,22 @@ impl Machine<'_> {
     fn move_local(
         &mut self,
         warp: &mut Warp,
-        part: &Part<'_>,
+        Places { addresses, lanes, .. }: Places<'_>,
         bytes: usize,
         direction: Direction,
     ) -> bool {
         let size = u64::from(self.program.local_bytes);
         let check = self.options.checks.initialised;
-        let start = |lane: usize| lane as u64 * size + part.addresses[lane];
+        let start = |lane: usize| lane as u64 * size + addresses[lane];
         let is_fine = |lane: usize| {
-            let inside =
-                part.addresses[lane] <= size && size - part.addresses[lane] >= bytes as u64;
+            let inside = addresses[lane] <= size && size - addresses[lane] >= bytes as u64;
             let written = || warp.local_written.first_unset(start(lane), bytes as u64).is_none();
             inside && (direction.writes() || !check || written())
         };
-        if !active(part.lanes).all(is_fine) {
+        if !active(lanes).all(is_fine) {
             return false;
         }
-        for lane in active(part.lanes) {
+        for lane in active(lanes) {
             let stage = &mut self.stage[lane * bytes..][..bytes];
             let local = &mut warp.local[start(lane) as usize..][..bytes];
             if direction.writes() {
@@ -293,8 +286,9 @@ impl Machine<'_> {
         if !direction.is_strong() || self.shared.order.is_quiet() {
             return;
         }
-        for lane in active(part.lanes) {
-            let (thread, address) = (warp.index * WARP + lane, part.addresses[lane]);
+        let Places { addresses, lanes, .. } = part.places;
+        for lane in active(lanes) {
+            let (thread, address) = (warp.index * WARP + lane, addresses[lane]);
             let scope = direction.scope_in(part.space);
             match direction.writes() {
                 true => self.shared.order.release(thread, address, false, scope),
@@ -315,21 +309,19 @@ impl Machine<'_> {
     fn move_shared(
         &mut self,
         warp: &Warp,
-        part: &Part<'_>,
+        places: Places<'_>,
         bytes: usize,
         direction: Direction,
     ) -> Result<()> {
-        let Part { addresses, lanes, .. } = part;
+        let addresses = places.addresses;
         let line = self.program.code[warp.pc].place;
         let first = direction.touch(warp.index * WARP, line);
-        let mut rest = *lanes;
-        while let Some((lane, race)) =
-            self.shared.touch_lanes(addresses, rest, bytes, first, &self.stage)
-        {
+        let mut rest = places;
+        while let Some((lane, race)) = self.shared.touch_lanes(rest, bytes, first, &self.stage) {
             let address = addresses[lane];
             let access = LaneAccess { lane, address, bytes, direction };
             self.race(warp, access, race)?;
-            rest &= (u32::MAX << lane) << 1;
+            (rest.lanes, rest.step) = (rest.lanes & (u32::MAX << lane) << 1, None);
         }
         if let Some((lane, race)) = self.shared.same_value.take() {
             let address = addresses[lane];
@@ -340,8 +332,8 @@ impl Machine<'_> {
         }
         let stage = &mut self.stage;
         match direction.writes() {
-            true => self.shared.write_lanes(addresses, *lanes, bytes, stage),
-            false => self.shared.read_lanes(addresses, *lanes, bytes, stage),
+            true => self.shared.write_lanes(places, bytes, stage),
+            false => self.shared.read_lanes(places, bytes, stage),
         }
         Ok(())
     }
@@ -349,21 +341,22 @@ impl Machine<'_> {
     pub(super) fn check_alignment(
         &self,
         warp: &Warp,
-        part: &Part<'_>,
+        Places { addresses, lanes, step }: Places<'_>,
         bytes: usize,
         direction: Direction,
     ) -> Result<()> {
         let wrong = bytes as u64 - 1;
-        let any = match part.lanes {
-            u32::MAX => part.addresses.iter().fold(0, |any, address| any | address),
-            some => active(some).fold(0, |any, lane| any | part.addresses[lane]),
+        let any = match (lanes, step) {
+            (_, Some(step)) => addresses[0] | step as u64,
+            (u32::MAX, _) => addresses.iter().fold(0, |any, address| any | address),
+            (some, _) => active(some).fold(0, |any, lane| any | addresses[lane]),
         };
         if any & wrong == 0 {
             return Ok(());
         }
-        let mut lanes = active(part.lanes);
-        let lane = lanes.find(|lane| part.addresses[*lane] & wrong != 0).unwrap_or(0);
-        let address = part.addresses[lane];
+        let mut lanes = active(lanes);
+        let lane = lanes.find(|lane| addresses[*lane] & wrong != 0).unwrap_or(0);
+        let address = addresses[lane];
         let access = LaneAccess { lane, address, bytes, direction };
         Err(self.misaligned(warp, access))
     }
@@ -383,20 +376,18 @@ impl Machine<'_> {
     fn move_global(
         &mut self,
         warp: &Warp,
-        part: &Part<'_>,
+        places: Places<'_>,
         bytes: usize,
         direction: Direction,
-        is_row: bool,
     ) -> Result<()> {
-        let Part { addresses, lanes, .. } = part;
+        let Places { addresses, lanes, .. } = places;
         let check = self.options.checks.initialised && direction.reads();
         let first = addresses[lanes.trailing_zeros() as usize];
         let hint = self.find_buffer(warp.pc, first);
         let all = bytes * WARP;
-        let is_row = is_row && self.memory.holds(hint, first, all);
-        let is_inside = is_row || self.memory.holds_lanes(hint, addresses, *lanes, bytes);
-        self.touch_global(warp, part, bytes, direction, [is_row, is_inside])?;
-        if is_row {
+        let is_inside = self.memory.holds_lanes(hint, places, bytes);
+        self.touch_global(warp, places, bytes, direction, is_inside)?;
+        if is_inside && places.is_row(bytes) {
             let offset = first - self.memory.store(hint).address;
             let stage = &mut self.stage[..all];
             match direction.writes() {
@@ -417,11 +408,10 @@ impl Machine<'_> {
             return Ok(());
         }
         let (memory, stage) = (&mut self.memory, &mut self.stage);
-        if is_inside && memory.move_lanes(hint, addresses, *lanes, bytes, direction.writes(), stage)
-        {
+        if is_inside && memory.move_lanes(hint, places, bytes, direction.writes(), stage) {
             return Ok(());
         }
-        for lane in active(*lanes) {
+        for lane in active(lanes) {
             let address = addresses[lane];
             let access = LaneAccess { lane, address, bytes, direction };
             let at = match self.memory.holds(hint, address, bytes) {
@@ -447,8 +437,7 @@ impl Machine<'_> {
 /// An access of some lanes to one space.
 pub(super) struct Part<'a> {
     pub(super) space: Space,
-    pub(super) addresses: &'a [u64; WARP],
-    pub(super) lanes: u32,
+    pub(super) places: Places<'a>,
 }
 
 /// Takes a value for each lane out of the stage, where each lane has `count` of them: the

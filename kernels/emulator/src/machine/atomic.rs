@@ -1,7 +1,7 @@
 //! Atomic operations. The lanes of a warp do theirs one after the other.
 
 use crate::WARP;
-use crate::access::{active, atomic_sectors_of, atomic_wavefronts_of};
+use crate::access::{Places, active, atomic_sectors_of, atomic_wavefronts_of};
 use crate::counts::NoteKind;
 use crate::half::{Bf16, F16, Half, each_half};
 use crate::machine::access::Part;
@@ -28,10 +28,11 @@ impl Machine<'_> {
         self.each_space(atomic.address.space, &mut places, lanes, |machine, part| {
             let tally = &mut machine.tallies[warp.pc];
             let bytes = atomic.bytes as u64;
-            let Part { space, addresses, lanes } = part;
+            let Part { space, places } = part;
+            let Places { addresses, lanes, .. } = places;
             match (space, atomic.is_reduction) {
                 (Space::Shared, _) => {
-                    let wavefronts = atomic_wavefronts_of(addresses, lanes, bytes, atomic.counts);
+                    let wavefronts = atomic_wavefronts_of(places, bytes, atomic.counts);
                     tally.shared_atomics += wavefronts;
                     // Both operands of a compare-and-swap have to come.
                     if atomic.kind == AtomicKind::CompareAndSwap {
@@ -48,8 +49,8 @@ impl Machine<'_> {
             if space == Space::Global {
                 let first = addresses[lanes.trailing_zeros() as usize];
                 let buffer = machine.find_buffer(warp.pc, first);
-                is_noted = machine.memory.holds_lanes(buffer, addresses, lanes, atomic.bytes)
-                    && machine.note_lanes(warp, &part, atomic.bytes, direction);
+                is_noted = machine.memory.holds_lanes(buffer, places, atomic.bytes)
+                    && machine.note_lanes(warp, places, atomic.bytes, direction);
             }
             Ok(())
         })?;

@@ -1,10 +1,9 @@
 //! Races in device memory: between threads of a block, and between blocks.
 
 use crate::WARP;
-use crate::access::{active, is_between_same};
+use crate::access::{Places, active, is_between_same};
 use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind};
-use crate::machine::access::Part;
 use crate::machine::global::Spot;
 use crate::machine::lane::{Direction, LaneAccess, is_of};
 use crate::machine::trace::Race;
@@ -15,29 +14,28 @@ use crate::program::{Op, Scope, Strength};
 
 impl Machine<'_> {
     /// Notes an access to device memory of lanes that are about to make it. What they write
-    /// is on the stage. Whether that is one element after the other, and whether all of it lies in
-    /// one buffer, the caller knows.
+    /// is on the stage. Whether all of it lies in one buffer, the caller knows.
     pub(super) fn touch_global(
         &mut self,
         warp: &Warp,
-        part: &Part<'_>,
+        places: Places<'_>,
         bytes: usize,
         direction: Direction,
-        [is_row, is_inside]: [bool; 2],
+        is_inside: bool,
     ) -> Result<()> {
         if !self.global.is_traced() {
             return Ok(());
         }
-        let Part { addresses, lanes, .. } = *part;
+        let Places { addresses, lanes, .. } = places;
         let mut rest = lanes;
         let store = self.buffers[warp.pc];
         let line = self.program.code[warp.pc].place;
-        if is_row {
+        if is_inside && places.is_row(bytes) {
             let offset = addresses[0] - self.memory.store(store).address;
             let spot = Spot { store, offset };
             let first = direction.touch(warp.index * WARP, line);
             rest = self.global.touch_row(&self.shared.order, spot, bytes, first);
-        } else if is_inside && self.note_lanes(warp, part, bytes, direction) {
+        } else if is_inside && self.note_lanes(warp, places, bytes, direction) {
             return Ok(());
         }
         let reads = !direction.writes() && !direction.is_strong();
@@ -47,7 +45,7 @@ impl Machine<'_> {
             }
             let address = addresses[lane];
             let access = LaneAccess { lane, address, bytes, direction };
-            self.touch_global_lane(warp, access, Some(part))?;
+            self.touch_global_lane(warp, access, Some(places))?;
         }
         Ok(())
     }
@@ -57,16 +55,14 @@ impl Machine<'_> {
     pub(super) fn note_lanes(
         &mut self,
         warp: &Warp,
-        part: &Part<'_>,
+        places: Places<'_>,
         bytes: usize,
         direction: Direction,
     ) -> bool {
-        let Part { addresses, lanes, .. } = *part;
         let store = self.buffers[warp.pc];
         let first = direction.touch(warp.index * WARP, self.program.code[warp.pc].place);
         let Store { address, bytes: size, .. } = *self.memory.store(store);
-        let (buffer, lanes) = ((store, address, size), (addresses, lanes));
-        self.global.touch_lanes(&self.shared.order, buffer, lanes, bytes, first)
+        self.global.touch_lanes(&self.shared.order, (store, address, size), places, bytes, first)
     }
 
     /// The same for one lane, of those of an instruction if that only writes.
@@ -74,7 +70,7 @@ impl Machine<'_> {
         &mut self,
         warp: &Warp,
         access: LaneAccess,
-        part: Option<&Part<'_>>,
+        places: Option<Places<'_>>,
     ) -> Result<()> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let hint = self.buffers[warp.pc];
@@ -90,10 +86,10 @@ impl Machine<'_> {
         let spot = Spot { store, offset: address - self.memory.store(store).address };
         let order = &self.shared.order;
         let mut found = self.global.touch(order, spot, bytes, touch, false);
-        if let (Some((race, time)), Some(part)) = (found, part)
+        if let (Some((race, time)), Some(places)) = (found, places)
             && race.wrote
             && direction.writes()
-            && self.is_same(warp, part, access, spot, (race, time))
+            && self.is_same(warp, places, access, spot, (race, time))
         {
             let order = &self.shared.order;
             found = self.global.touch(order, spot, bytes, touch, true);
@@ -122,7 +118,7 @@ impl Machine<'_> {
     fn is_same(
         &mut self,
         warp: &Warp,
-        part: &Part<'_>,
+        places: Places<'_>,
         access: LaneAccess,
         spot: Spot,
         (race, time): (Race, u32),
@@ -133,8 +129,8 @@ impl Machine<'_> {
         let other = usize::from(race.thread).wrapping_sub(warp.index * WARP);
         if time == self.shared.order.now
             && other < lane
-            && part.lanes >> other & 1 == 1
-            && part.addresses[other] == address
+            && places.lanes >> other & 1 == 1
+            && places.addresses[other] == address
         {
             return self.stage[value(lane)] == self.stage[value(other)];
         }

@@ -2,9 +2,8 @@
 //! for them, as late as they may: a thread that forgets to wait reads old data.
 
 use crate::WARP;
-use crate::access::{active, sectors_of};
+use crate::access::{Places, active, sectors_of};
 use crate::fault::FaultKind;
-use crate::machine::access::Part;
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::taint::Unwritten;
 use crate::machine::warp::Warp;
@@ -79,11 +78,11 @@ impl Machine<'_> {
     ) -> Result<()> {
         let [from, into] = [&copy.from, &copy.to].map(|address| self.addresses(warp, address));
         let mut reading = 0;
-        let part = Part { space: Space::Global, addresses: &from, lanes };
+        let places = Places::new(&from, lanes);
         let buffer = self.find_buffer(warp.pc, from[lanes.trailing_zeros() as usize]);
         let is_noted = copy.source_bytes.is_none()
-            && self.memory.holds_lanes(buffer, &from, lanes, copy.bytes)
-            && self.note_lanes(warp, &part, copy.bytes, Direction::READ);
+            && self.memory.holds_lanes(buffer, places, copy.bytes)
+            && self.note_lanes(warp, places, copy.bytes, Direction::READ);
         for lane in active(lanes) {
             let to = into[lane];
             let wanted = copy.source_bytes.map_or(copy.bytes, |slot| {
@@ -124,7 +123,8 @@ impl Machine<'_> {
             let lane = lanes.trailing_zeros() as usize;
             return Err(self.fault(warp, FaultKind::Race, lane, what));
         }
-        self.tallies[warp.pc].async_copies += sectors_of(&from, reading, copy.bytes as u64);
+        self.tallies[warp.pc].async_copies +=
+            sectors_of(Places::new(&from, reading), copy.bytes as u64);
         Ok(())
     }
 
@@ -157,11 +157,11 @@ impl Machine<'_> {
                 from[copy.lane] = copy.from;
                 lanes |= 1 << copy.lane;
             }
-            let part = Part { space: Space::Global, addresses: &from, lanes };
+            let places = Places::new(&from, lanes);
             let buffer = self.find_buffer(warp.pc, copies[0].from);
             let is_noted = bytes.is_power_of_two()
-                && self.memory.holds_lanes(buffer, &from, lanes, bytes)
-                && self.note_lanes(warp, &part, bytes, direction);
+                && self.memory.holds_lanes(buffer, places, bytes)
+                && self.note_lanes(warp, places, bytes, direction);
             for copy in copies.iter().filter(|_| !is_noted) {
                 let (lane, address) = (copy.lane, copy.from);
                 let read = LaneAccess { lane, address, bytes, direction };

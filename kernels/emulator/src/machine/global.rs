@@ -6,7 +6,7 @@
 //! other access gives each granule a cell of its own.
 
 use crate::WARP;
-use crate::access::{active, is_between_same};
+use crate::access::{Places, active, is_between_same};
 use crate::machine::journal::{Granules, Journal};
 use crate::machine::order::Order;
 use crate::machine::readers::Readers;
@@ -99,6 +99,13 @@ pub(crate) struct Spot {
     pub(crate) offset: u64,
 }
 
+impl Spot {
+    /// The granule, of so many bits each, or one that no buffer has a book for.
+    fn granule(&self, bits: u32) -> u32 {
+        u32::try_from(self.offset >> bits).unwrap_or(u32::MAX)
+    }
+}
+
 impl Global {
     /// `granule`: the bytes that are traced together, if races are looked for. `partial`: threads
     /// may meet that are not all of the block.
@@ -171,7 +178,7 @@ impl Global {
         first: Touch,
     ) -> u32 {
         let Some(bits) = self.granule_bits else { return 0 };
-        let row = (Granules::Row(spot.offset as usize >> bits), (bytes >> bits).max(1), bytes);
+        let row = (Granules::Row(spot.granule(bits)), (bytes >> bits).max(1), bytes);
         if self.journal.note(order, spot.store, row, first) {
             return 0;
         }
@@ -186,20 +193,31 @@ impl Global {
         &mut self,
         order: &Order,
         (store, start, size): (usize, u64, u64),
-        (addresses, lanes): (&[u64; WARP], u32),
+        Places { addresses, lanes, step }: Places<'_>,
         bytes: usize,
-        first: Touch,
+        mut first: Touch,
     ) -> bool {
         let Some(bits) = self.granule_bits else { return true };
-        if size >> bits > u64::from(u32::MAX) || !self.journal.has(store) {
+        if size >> bits > i32::MAX as u64 || !self.journal.has(store) {
             return false;
         }
-        let mut granules = [0; WARP];
-        for (granule, address) in granules.iter_mut().zip(addresses) {
-            *granule = (address.wrapping_sub(start) >> bits) as u32;
-        }
-        let lanes = (Granules::Lanes(lanes, &granules), (bytes >> bits).max(1), bytes);
-        self.journal.note(order, store, lanes, first)
+        let granule = |address: u64| (address.wrapping_sub(start) >> bits) as u32;
+        let mut further;
+        let lane = lanes.trailing_zeros();
+        let from = granule(addresses[lane as usize % WARP]);
+        let granules = match step {
+            Some(step) => Granules::Step(from, (step >> bits) as i32),
+            None if lanes.is_power_of_two() => {
+                first.thread += lane as u16;
+                Granules::One(from)
+            }
+            None => {
+                further = addresses.map(|address| granule(address).wrapping_sub(from));
+                active(!lanes).for_each(|lane| further[lane] = 0);
+                Granules::Lanes(lanes, from, &further)
+            }
+        };
+        self.journal.note(order, store, (granules, (bytes >> bits).max(1), bytes), first)
     }
 
     /// Traces what is written down of a buffer.
@@ -207,28 +225,17 @@ impl Global {
         let Some(bits) = self.granule_bits.filter(|_| self.journal.has(store)) else { return };
         let mut journal = std::mem::replace(&mut self.journal, Journal::new(false));
         journal.close(order, store, |order, granules, bytes, first| {
-            let spot = |granule: usize| Spot { store, offset: (granule as u64) << bits };
-            let mut one = |lane: usize, granule: usize| {
-                let touch = Touch { thread: first.thread + lane as u16, ..first };
-                self.trace(order, spot(granule), bytes, touch, false);
+            let spot = |granule: u32| Spot { store, offset: u64::from(granule) << bits };
+            let (lanes, starts) = granules.lanes((bytes >> bits).max(1));
+            let rest = match granules {
+                Granules::Row(start) => self.trace_row(order, spot(start), bytes, first),
+                _ => lanes,
             };
-            match granules {
-                Granules::One(start) => one(0, start),
-                Granules::Row(start) => {
-                    let count = (bytes >> bits).max(1);
-                    let rest = self.trace_row(order, spot(start), bytes, first);
-                    for lane in active(rest) {
-                        let touch = Touch { thread: first.thread + lane as u16, ..first };
-                        self.trace(order, spot(start + lane * count), bytes, touch, false);
-                    }
-                }
-                Granules::Lanes(lanes, starts) => {
-                    let reads = !first.writes && first.strength == Strength::Weak;
-                    for lane in active(lanes) {
-                        if !reads || !is_between_same(starts, lanes, lane) {
-                            one(lane, starts[lane] as usize);
-                        }
-                    }
+            let reads = !first.writes && first.strength == Strength::Weak;
+            for lane in active(rest) {
+                if !reads || !is_between_same(&starts, lanes, lane) {
+                    let touch = Touch { thread: first.thread + lane as u16, ..first };
+                    self.trace(order, spot(starts[lane]), bytes, touch, false);
                 }
             }
         });
@@ -275,7 +282,7 @@ impl Global {
         same: bool,
     ) -> Option<(Race, u32)> {
         let bits = self.granule_bits?;
-        let one = (Granules::One(spot.offset as usize >> bits), (bytes >> bits).max(1), bytes);
+        let one = (Granules::One(spot.granule(bits)), (bytes >> bits).max(1), bytes);
         if self.journal.note(order, spot.store, one, touch) {
             return None;
         }

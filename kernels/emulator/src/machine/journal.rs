@@ -15,11 +15,13 @@ use crate::program::{Scope, Strength};
 const MOST: usize = 1 << 23;
 /// Granules of a buffer, the bytes that are traced together, that its book has bits for at most.
 const LARGEST: usize = 1 << 26;
+/// Columns of a buffer that are told apart at most.
+const COLUMNS: usize = 1 << 12;
 /// Of how many granules a word has a bit.
 const BITS: usize = u64::BITS as usize;
 
 /// What is done to a granule.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     Read,
     Write,
@@ -41,32 +43,214 @@ impl Deed {
 /// Where lanes access: each from a granule on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Granules<'a> {
-    One(usize),
-    /// Each lane of a warp behind the lane before it.
-    Row(usize),
-    /// Those of a mask, and where.
-    Lanes(u32, &'a [u32; WARP]),
-}
-
-/// The same, written down.
-#[derive(Clone, Copy, Debug)]
-enum Place {
     One(u32),
+    /// Each lane of a warp behind the lane before it.
     Row(u32),
     /// Each lane of a warp so many further on than the lane before it.
-    Step(u32, u32),
-    /// A mask, and the number of the places.
+    Step(u32, i32),
+    /// Those of a mask, where the first is, and how much further on each is.
+    Lanes(u32, u32, &'a [u32; WARP]),
+}
+
+impl Granules<'_> {
+    /// In which lanes, of so many granules each, and where these begin.
+    pub(crate) fn lanes(&self, count: usize) -> (u32, [u32; WARP]) {
+        let stepping = |first: u32, step: u32| {
+            std::array::from_fn(|lane| first.wrapping_add(step.wrapping_mul(lane as u32)))
+        };
+        match *self {
+            Self::One(start) => (1, [start; WARP]),
+            Self::Row(start) => (u32::MAX, stepping(start, count as u32)),
+            Self::Step(start, step) => (u32::MAX, stepping(start, step as u32)),
+            Self::Lanes(lanes, first, further) => {
+                (lanes, further.map(|further| first.wrapping_add(further)))
+            }
+        }
+    }
+
+    fn span(&self, count: usize) -> Span {
+        let (first, last) = match *self {
+            Self::One(start) => return Span { start: start as usize, end: start as usize + count },
+            Self::Row(start) => {
+                return Span { start: start as usize, end: start as usize + WARP * count };
+            }
+            Self::Step(start, step) => {
+                let last = start.wrapping_add_signed(step * (WARP as i32 - 1));
+                (start.min(last), start.max(last))
+            }
+            Self::Lanes(_, first, further) => {
+                let further = further.map(|further| further as i32);
+                let ends = further.iter().fold((0, 0), |(a, b), c| (*c.min(&a), *c.max(&b)));
+                (first.wrapping_add_signed(ends.0), first.wrapping_add_signed(ends.1))
+            }
+        };
+        Span { start: first as usize, end: last as usize + count }
+    }
+}
+
+/// What [`Granules`] are, written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    One,
+    Row,
+    Step(i32),
+    /// A mask, and the number of what tells how much further on each is.
     Lanes(u32, u32),
 }
 
-/// An access: of a warp if it is of several lanes, by the warp's first thread.
+/// Accesses one after the other: each of a warp if it is of several lanes, by the warp's first
+/// thread.
 #[derive(Debug)]
 struct Entry {
     touch: Touch,
-    bytes: u8,
     place: Place,
+    /// The first granule.
+    start: u32,
     /// The number of the moment.
     moment: u32,
+    bytes: u8,
+    /// Granules of a lane.
+    count: u8,
+    /// How many accesses there are, and how much greater threads and starts of the next one are.
+    times: u32,
+    next: (u16, u32),
+}
+
+impl Entry {
+    /// Is another access the next one? Then notes it.
+    #[inline]
+    fn takes(&mut self, other: &Self) -> bool {
+        let Self { touch: Touch { thread, .. }, start, times, .. } = *self;
+        let next = (other.touch.thread.wrapping_sub(thread), other.start.wrapping_sub(start));
+        let (threads, starts) = self.next;
+        let is_next =
+            times == 1 || next == (threads.wrapping_mul(times as u16), starts.wrapping_mul(times));
+        let is_same = Touch { thread, ..other.touch } == self.touch
+            && (other.place, other.moment, other.bytes) == (self.place, self.moment, self.bytes);
+        if is_next && is_same {
+            self.next = if times == 1 { next } else { self.next };
+            self.times += 1;
+        }
+        is_next && is_same
+    }
+
+    fn each<'a>(&self, places: &'a [[u32; WARP]]) -> impl Iterator<Item = (Granules<'a>, Touch)> {
+        let Self { touch, place, start, times, next: (threads, starts), .. } = *self;
+        (0..times).map(move |time| {
+            let start = start.wrapping_add(starts.wrapping_mul(time));
+            let thread = touch.thread.wrapping_add(threads.wrapping_mul(time as u16));
+            let granules = match place {
+                Place::One => Granules::One(start),
+                Place::Row => Granules::Row(start),
+                Place::Step(step) => Granules::Step(start, step),
+                Place::Lanes(lanes, number) => {
+                    Granules::Lanes(lanes, start, &places[number as usize])
+                }
+            };
+            (granules, Touch { thread, ..touch })
+        })
+    }
+}
+
+/// Granules from the first to the last.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: usize,
+    end: usize,
+}
+
+const NOTHING: Span = Span { start: usize::MAX, end: 0 };
+
+impl Span {
+    /// Is another before it or behind it?
+    fn is_apart(&self, other: &Self) -> bool {
+        other.end <= self.start || self.end <= other.start
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+    }
+}
+
+/// Granules that something was done to.
+#[derive(Debug)]
+struct Done {
+    all: Span,
+    /// Where lanes are always as far from each other, and have as many granules: those that leave
+    /// the same remainder.
+    columns: Vec<Span>,
+    count: usize,
+    /// A bit for each, as soon as that does not tell enough.
+    bits: Option<Vec<u64>>,
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self { all: NOTHING, columns: Vec::new(), count: 0, bits: None }
+    }
+}
+
+impl Done {
+    /// Notes granules that are none of these for sure.
+    #[inline]
+    fn takes(&mut self, granules: &Granules<'_>, count: usize, span: &Span) -> bool {
+        let (start, step, count) = match *granules {
+            Granules::Step(start, step) => (start as usize, step.unsigned_abs() as usize, count),
+            Granules::Lanes(..) => return false,
+            _ => (0, 1, 0),
+        };
+        if self.columns.is_empty() && count <= step && step <= COLUMNS {
+            (self.columns, self.count) = (vec![NOTHING; step], count);
+        }
+        if self.bits.is_some() || (self.columns.len(), self.count) != (step, count) {
+            return false;
+        }
+        let column = &mut self.columns[start % step];
+        let is_apart = column.is_apart(span);
+        column.add(span);
+        is_apart
+    }
+}
+
+/// Looks for granules, so many for each lane and all of them in a span, and adds them if asked.
+/// Tells whether one was there.
+fn look(
+    bits: &mut Vec<u64>,
+    granules: &Granules<'_>,
+    count: usize,
+    span: &Span,
+    adds: bool,
+) -> bool {
+    if span.end > bits.len() * BITS {
+        bits.resize(span.end.div_ceil(BITS).next_power_of_two(), 0);
+    }
+    let mut any = 0;
+    let mut range = |mut from: usize, end: usize| {
+        while from < end {
+            let here = (BITS - from % BITS).min(end - from);
+            let mask = u64::MAX >> (BITS - here) << (from % BITS);
+            let word = &mut bits[from / BITS];
+            any |= *word & mask;
+            *word |= if adds { mask } else { 0 };
+            from += here;
+        }
+    };
+    if let Granules::One(_) | Granules::Row(_) = granules {
+        range(span.start, span.end);
+        return any != 0;
+    }
+    let (lanes, starts) = granules.lanes(count);
+    let (mut from, mut end) = (0, 0);
+    for start in active(lanes).map(|lane| starts[lane] as usize) {
+        if start != end {
+            range(from, end);
+            from = start;
+        }
+        end = start + count;
+    }
+    range(from, end);
+    any != 0
 }
 
 /// What was done to a buffer.
@@ -74,63 +258,65 @@ struct Entry {
 pub(crate) struct Book {
     entries: Vec<Entry>,
     places: Vec<[u32; WARP]>,
-    /// A bit for each granule, of each deed.
-    deeds: Vec<[u64; 3]>,
+    /// Of each deed, to what it was done.
+    done: [Done; 3],
 }
 
 impl Book {
-    /// Sees to it that there are bits for all granules before this one, if they are not too many.
-    #[inline]
-    fn has_room(&mut self, end: usize) -> bool {
-        let words = end.div_ceil(BITS);
-        if words > self.deeds.len() && end <= LARGEST {
-            self.deeds.resize(words.next_power_of_two(), [0; 3]);
-        }
-        end <= LARGEST
+    /// All accesses, one after the other.
+    fn all(&self) -> impl Iterator<Item = (&Entry, Granules<'_>, Touch)> {
+        self.entries.iter().flat_map(|entry| {
+            entry.each(&self.places).map(move |(granules, touch)| (entry, granules, touch))
+        })
     }
 
-    /// Notes a deed to some granules, for which there is room. False, if it may race with another.
-    #[inline(always)]
-    fn allows(&mut self, deed: Deed, start: usize, count: usize) -> bool {
-        let mut allows = |from: usize, bits: usize| {
-            let mask = u64::MAX >> (BITS - bits) << (from % BITS);
-            let [read, written, changed] = &mut self.deeds[from / BITS];
-            let (others, own) = match deed {
-                Deed::Read => (*written | *changed, read),
-                Deed::Write => (*read | *written | *changed, written),
-                Deed::Change => (*read | *written, changed),
-            };
-            *own |= mask;
-            others & mask == 0
-        };
-        // Mostly they have their bits in one word.
-        if start % BITS + count <= BITS {
-            return allows(start, count);
+    /// Notes a deed to some granules, so many for each lane. False, if it may race with another.
+    #[inline]
+    fn allows(&mut self, deed: Deed, granules: &Granules<'_>, count: usize) -> bool {
+        let span = granules.span(count);
+        if span.end > LARGEST {
+            return false;
         }
-        let (mut from, end) = (start, start + count);
-        while from < end {
-            let bits = (BITS - from % BITS).min(end - from);
-            if !allows(from, bits) {
+        for other in [Deed::Read, Deed::Write, Deed::Change] {
+            let done = &mut self.done[other as usize];
+            let is_fine = match deed == other {
+                true => deed != Deed::Write || done.takes(granules, count, &span),
+                false => done.all.is_apart(&span),
+            };
+            if !is_fine && self.has(other, granules, count, &span, deed == other) {
                 return false;
             }
-            from += bits;
         }
+        let done = &mut self.done[deed as usize];
+        if let Some(bits) = done.bits.as_mut().filter(|_| deed != Deed::Write) {
+            look(bits, granules, count, &span, true);
+        }
+        done.all.add(&span);
         true
     }
 
-    /// The same for each lane of a mask.
-    #[inline]
-    fn allows_lanes(&mut self, deed: Deed, lanes: u32, starts: &[u32; WARP], count: usize) -> bool {
-        match lanes {
-            u32::MAX => starts.iter().all(|start| self.allows(deed, *start as usize, count)),
-            some => active(some).all(|lane| self.allows(deed, starts[lane] as usize, count)),
-        }
+    /// Was a deed done to one of some granules? `adds`: this one is the same.
+    #[inline(never)]
+    fn has(
+        &mut self,
+        deed: Deed,
+        granules: &Granules<'_>,
+        count: usize,
+        span: &Span,
+        adds: bool,
+    ) -> bool {
+        let mut bits = self.done[deed as usize].bits.take().unwrap_or_else(|| {
+            let mut bits = Vec::new();
+            for (entry, granules, _) in self.all().filter(|one| Deed::of(one.2) == Some(deed)) {
+                let count = entry.count.into();
+                look(&mut bits, &granules, count, &granules.span(count), true);
+            }
+            bits
+        });
+        let found = look(&mut bits, granules, count, span, adds);
+        self.done[deed as usize].bits = Some(bits);
+        found
     }
-}
-
-/// Where lanes access, each so many granules further on than the one before it.
-fn stepping(first: u32, step: u32) -> [u32; WARP] {
-    std::array::from_fn(|lane| first.wrapping_add(step.wrapping_mul(lane as u32)))
 }
 
 /// The time of an access: what an [`Order`] had then.
@@ -178,54 +364,40 @@ impl Journal {
         order: &Order,
         store: usize,
         (granules, count, bytes): (Granules<'_>, usize, usize),
-        mut touch: Touch,
+        touch: Touch,
     ) -> bool {
         let (Some(deed), true) = (Deed::of(touch), self.is_kept && self.words < MOST) else {
             return false;
         };
         let Some(book) = self.books.of(store) else { return false };
-        let last = match granules {
-            Granules::One(start) => start,
-            Granules::Row(start) => start + (WARP - 1) * count,
-            Granules::Lanes(u32::MAX, starts) => starts.iter().fold(0, |a, b| a.max(*b)) as usize,
-            Granules::Lanes(some, starts) => {
-                active(some).fold(0, |last, lane| last.max(starts[lane])) as usize
-            }
-        };
-        if !book.has_room(last + count) {
+        if !book.allows(deed, &granules, count) {
             return false;
         }
-        let (place, mut words) = match granules {
-            Granules::One(start) if book.allows(deed, start, count) => {
-                (Place::One(start as u32), 0)
-            }
-            Granules::Row(start) if book.allows(deed, start, WARP * count) => {
-                (Place::Row(start as u32), 0)
-            }
-            Granules::Lanes(lanes, starts) if book.allows_lanes(deed, lanes, starts, count) => {
-                let (first, step) = (starts[0], starts[1].wrapping_sub(starts[0]));
-                if lanes == u32::MAX && *starts == stepping(first, step) {
-                    (Place::Step(first, step), 0)
-                } else if lanes.is_power_of_two() {
-                    let lane = lanes.trailing_zeros();
-                    touch.thread += lane as u16;
-                    (Place::One(starts[lane as usize]), 0)
-                } else {
-                    book.places.push(*starts);
-                    (Place::Lanes(lanes, book.places.len() as u32 - 1), WARP)
-                }
-            }
-            _ => return false,
-        };
         let Order { now, barrier, block, .. } = *order;
         let moment = Moment { now, barrier, block };
         if self.moments.last() != Some(&moment) {
             self.moments.push(moment);
-            words += size_of::<Moment>() / size_of::<u32>();
+            self.words += size_of::<Moment>() / size_of::<u32>();
         }
         let moment = self.moments.len() as u32 - 1;
-        book.entries.push(Entry { touch, bytes: bytes as u8, place, moment });
-        self.words += words + size_of::<Entry>() / size_of::<u32>();
+        let (place, start) = match granules {
+            Granules::One(start) => (Place::One, start),
+            Granules::Row(start) => (Place::Row, start),
+            Granules::Step(start, step) => (Place::Step(step), start),
+            Granules::Lanes(lanes, start, further) => {
+                if book.places.last() != Some(further) {
+                    book.places.push(*further);
+                    self.words += WARP;
+                }
+                (Place::Lanes(lanes, book.places.len() as u32 - 1), start)
+            }
+        };
+        let (bytes, count, times, next) = (bytes as u8, count as u8, 1, (0, 0));
+        let entry = Entry { touch, place, start, moment, bytes, count, times, next };
+        if !book.entries.last_mut().is_some_and(|last| last.takes(&entry)) {
+            book.entries.push(entry);
+            self.words += size_of::<Entry>() / size_of::<u32>();
+        }
         true
     }
 
@@ -244,20 +416,10 @@ impl Journal {
     ) {
         let Some(book) = self.books.of(store).take() else { return };
         let mut then = Order::new(order.threads(), false);
-        for Entry { touch, bytes, place, moment } in book.entries {
-            let Moment { now, barrier, block } = self.moments[moment as usize];
+        for (Entry { moment, bytes, .. }, granules, touch) in book.all() {
+            let Moment { now, barrier, block } = self.moments[*moment as usize];
             (then.now, then.barrier, then.block) = (now, barrier, block);
-            let starts;
-            let granules = match place {
-                Place::One(start) => Granules::One(start as usize),
-                Place::Row(start) => Granules::Row(start as usize),
-                Place::Step(first, step) => {
-                    starts = stepping(first, step);
-                    Granules::Lanes(u32::MAX, &starts)
-                }
-                Place::Lanes(lanes, place) => Granules::Lanes(lanes, &book.places[place as usize]),
-            };
-            tell(&then, granules, bytes.into(), touch);
+            tell(&then, granules, (*bytes).into(), touch);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Products of matrices, and loads of matrices from shared memory.
 
 use crate::WARP;
-use crate::access::wavefronts_of;
+use crate::access::{Places, wavefronts_of};
 use crate::counts::Wavefronts;
 use crate::fault::FaultKind;
 use crate::machine::access::Part;
@@ -59,12 +59,13 @@ impl Machine<'_> {
             }
             *address = offset;
         }
-        let part = Part { space: Space::Shared, addresses: &addresses, lanes };
-        self.check_alignment(warp, &part, ROW_BYTES, Direction::READ)?;
+        let part = Part { space: Space::Shared, places: Places::new(&addresses, lanes) };
+        self.check_alignment(warp, part.places, ROW_BYTES, Direction::READ)?;
         let mut wavefronts = Wavefronts { requests: 1, ..Wavefronts::default() };
         for matrix in 0..load.results.len() {
             let rows = 0xff << (ROWS * matrix);
-            let one = wavefronts_of(&addresses, rows, ROW_BYTES as u64, true);
+            let rows = Places::new(&addresses, rows);
+            let one = wavefronts_of(rows, ROW_BYTES as u64, true);
             wavefronts += Wavefronts { requests: 0, ..one };
         }
         self.tallies[warp.pc].shared_loads += wavefronts;

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::WARP;
-use crate::access::{SECTOR_BYTES, active};
+use crate::access::{Places, SECTOR_BYTES, active};
 use crate::counts::Pieces;
-use crate::machine::access::Part;
 use crate::program::Program;
 
 /// Bytes of a line of the first-level cache, and of what the second one fetches.
@@ -43,8 +42,8 @@ impl Counting {
     }
 
     /// Counts a request to global memory.
-    pub(super) fn count(&mut self, pc: usize, part: &Part<'_>, bytes: u64, writes: bool) {
-        let Part { addresses, lanes, .. } = *part;
+    pub(super) fn count(&mut self, pc: usize, places: Places<'_>, bytes: u64, writes: bool) {
+        let Places { addresses, lanes, .. } = places;
         // Which bytes of each sector.
         let mut sectors = Vec::with_capacity(WARP);
         for lane in active(lanes) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::WARP;
-use crate::access::{active, contiguous, is_between_same};
+use crate::access::{Places, active, is_between_same};
 use crate::machine::order::{IN_FLIGHT, Order};
 use crate::machine::readers::Readers;
 use crate::machine::trace::{Event, NEVER, Race, Touch, Trace, UNTOUCHED};
@@ -94,30 +94,26 @@ impl Shared {
     pub(crate) fn is_fine(
         &self,
         array: Option<&Range<u64>>,
-        addresses: &[u64; WARP],
-        lanes: u32,
+        places: Places<'_>,
         bytes: usize,
         must_be_written: bool,
     ) -> bool {
         let start = array.map_or(0, |array| array.start);
-        let written =
-            |address| !must_be_written || self.written.first_unset(address, bytes as u64).is_none();
+        let written = |address| self.written.first_unset(address, bytes as u64).is_none();
         // An address before the start is furthest from there.
         let place = |address: u64| address.wrapping_sub(start);
-        let furthest = match lanes {
-            u32::MAX => addresses.iter().fold(0, |last, address| place(*address).max(last)),
-            some => active(some).fold(0, |last, lane| place(addresses[lane]).max(last)),
-        };
+        let furthest = places.bounds().fold(0, |last, address| place(address).max(last));
         self.holds(array, furthest.wrapping_add(start), bytes)
-            && (self.written.all() || active(lanes).all(|lane| written(addresses[lane])))
+            && (!must_be_written
+                || self.written.all()
+                || places.distinct().all(|lane| written(places.addresses[lane])))
     }
 
     /// Notes an access of a warp, whose first thread is given, and what it writes. If a
     /// lane's access races with another, tells which and with which.
     pub(crate) fn touch_lanes(
         &mut self,
-        addresses: &[u64; WARP],
-        lanes: u32,
+        places: Places<'_>,
         bytes: usize,
         first: Touch,
         from: &[u8],
@@ -125,8 +121,9 @@ impl Shared {
         if self.traces.is_empty() {
             return None;
         }
+        let Places { addresses, lanes, .. } = places;
         let rest = match first.strength {
-            Strength::Weak => self.touch_first(addresses, lanes, bytes, first),
+            Strength::Weak => self.touch_first(places, bytes, first),
             _ => lanes,
         };
         active(rest).find_map(|lane| {
@@ -160,17 +157,11 @@ impl Shared {
 
     /// Notes those of the accesses that race with none for sure: they are the first since
     /// the last barrier, or all since have read. Tells the lanes of the others.
-    fn touch_first(
-        &mut self,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-        first: Touch,
-    ) -> u32 {
+    fn touch_first(&mut self, places: Places<'_>, bytes: usize, first: Touch) -> u32 {
         match ((bytes >> self.granule_bits).max(1), first.writes) {
-            (1, true) => self.touch_first_of(addresses, lanes, 1, true, first),
-            (1, false) => self.touch_first_of(addresses, lanes, 1, false, first),
-            (count, writes) => self.touch_first_of(addresses, lanes, count, writes, first),
+            (1, true) => self.touch_first_of(places, 1, true, first),
+            (1, false) => self.touch_first_of(places, 1, false, first),
+            (count, writes) => self.touch_first_of(places, count, writes, first),
         }
     }
 
@@ -178,12 +169,12 @@ impl Shared {
     #[inline(always)]
     fn touch_first_of(
         &mut self,
-        addresses: &[u64; WARP],
-        lanes: u32,
+        places: Places<'_>,
         count: usize,
         writes: bool,
         first: Touch,
     ) -> u32 {
+        let Places { addresses, lanes, .. } = places;
         let (bits, partial) = (self.granule_bits, self.order.partial);
         let Order { now: time, barrier, .. } = self.order;
         let event =
@@ -197,8 +188,7 @@ impl Shared {
             true => trace.write = event,
             false => trace.note_read(barrier, event),
         };
-        let all = lanes == u32::MAX && count == 1;
-        if all && !writes && !partial && contiguous(addresses, 0) {
+        if count == 1 && !writes && !partial && places.is_row(0) {
             // All lanes read the same, of which a trace remembers two.
             let trace = &mut self.traces[(addresses[0] >> bits) as usize];
             if !is_fine(trace, first.thread) {
@@ -212,7 +202,7 @@ impl Shared {
             return 0;
         }
         let mut rest = 0;
-        if all && contiguous(addresses, 1 << bits) {
+        if count == 1 && places.is_row(1 << bits) {
             let start = (addresses[0] >> bits) as usize;
             for (lane, trace) in self.traces[start..start + WARP].iter_mut().enumerate() {
                 let event = event(lane);
@@ -248,35 +238,32 @@ impl Shared {
     }
 
     /// Copies what lanes read, one after the other. They must be [fine](Self::is_fine).
-    pub(crate) fn read_lanes(
-        &self,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-        into: &mut [u8],
-    ) {
-        fn each<const BYTES: usize>(
-            from: &[u8],
-            addresses: &[u64; WARP],
-            lanes: u32,
-            into: &mut [u8],
-        ) {
+    pub(crate) fn read_lanes(&self, places: Places<'_>, bytes: usize, into: &mut [u8]) {
+        fn each<const BYTES: usize>(from: &[u8], places: Places<'_>, into: &mut [u8]) {
+            let Places { addresses, lanes, .. } = places;
             let into = into.as_chunks_mut::<BYTES>().0;
+            if places.is_row(0) {
+                let [first, ..] = *addresses;
+                let one = from[first as usize..].first_chunk().copied();
+                into[..WARP].fill(one.unwrap_or([0; BYTES]));
+                return;
+            }
             for lane in active(lanes) {
                 let start = addresses[lane] as usize;
                 into[lane].copy_from_slice(&from[start..start + BYTES]);
             }
         }
+        let Places { addresses, lanes, .. } = places;
         let from = &self.bytes;
-        if lanes == u32::MAX && contiguous(addresses, bytes as u64) {
+        if places.is_row(bytes) {
             let (start, all) = (addresses[0] as usize, bytes * WARP);
             copy(&mut into[..all], &from[start..start + all]);
             return;
         }
         match bytes {
-            4 => each::<4>(from, addresses, lanes, into),
-            8 => each::<8>(from, addresses, lanes, into),
-            16 => each::<16>(from, addresses, lanes, into),
+            4 => each::<4>(from, places, into),
+            8 => each::<8>(from, places, into),
+            16 => each::<16>(from, places, into),
             _ => {
                 for lane in active(lanes) {
                     let start = addresses[lane] as usize;
@@ -293,14 +280,9 @@ impl Shared {
     }
 
     /// Copies what lanes write. They must be [fine](Self::is_fine).
-    pub(crate) fn write_lanes(
-        &mut self,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-        from: &[u8],
-    ) {
-        if lanes == u32::MAX && contiguous(addresses, bytes as u64) {
+    pub(crate) fn write_lanes(&mut self, places: Places<'_>, bytes: usize, from: &[u8]) {
+        let Places { addresses, lanes, .. } = places;
+        if places.is_row(bytes) {
             let start = addresses[0] as usize;
             let all = bytes * WARP;
             copy(&mut self.bytes[start..start + all], &from[..all]);

@@ -213,10 +213,10 @@ impl Machine<'_> {
         let registers = access.registers.iter().enumerate();
         for (number, slot) in registers.filter_map(|(number, slot)| Some((number, (*slot)?))) {
             let Some(taint) = &warp.taint else { return };
-            for lane in active(part.lanes & taint.lanes(slot)) {
+            for lane in active(part.places.lanes & taint.lanes(slot)) {
                 let mark = warp.taint.as_ref().and_then(|taint| taint.mark(slot, lane));
                 let bytes = mark.map_or(0, |mark| mark.bits).to_le_bytes();
-                let start = part.addresses[lane] + (number * access.bytes) as u64;
+                let start = part.places.addresses[lane] + (number * access.bytes) as u64;
                 self.forget(warp, part.space, lane, (start, &bytes[..access.bytes]));
             }
         }

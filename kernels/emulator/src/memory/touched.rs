@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::WARP;
-use crate::access::active;
+use crate::access::{Places, active};
 use crate::memory::{Bits, Memory, Store};
 
 /// Which bytes of a buffer a launch has accessed: ranges of offsets from its start, in order
@@ -43,8 +42,7 @@ impl Notes {
     pub(crate) fn note_lanes(
         &mut self,
         (store, number): (&Store, usize),
-        addresses: &[u64; WARP],
-        lanes: u32,
+        Places { addresses, lanes, .. }: Places<'_>,
         bytes: usize,
         writes: bool,
     ) {
