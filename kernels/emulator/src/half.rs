@@ -194,16 +194,17 @@ fn code(size: f64, fraction: i32, bias: i32, round: fn(f64) -> f64) -> u64 {
     (((exponent + bias - 1) as u64) << fraction).saturating_add(units)
 }
 
-/// Computes in double precision with both halves of registers of 32 bits.
+/// Computes in double precision with so many halves of registers of 32 bits.
 pub(crate) fn each_half<H: Half, const COUNT: usize>(
     operands: [u32; COUNT],
-    operation: fn([f64; COUNT]) -> f64,
+    halves: u32,
+    operation: &dyn Fn([f64; COUNT]) -> f64,
 ) -> u32 {
     let at = |shift: u32| {
         let numbers = operands.map(|bits| H::of_bits((bits >> shift) as u16).value());
         u32::from(H::nearest(operation(numbers)).bits())
     };
-    at(0) | at(16) << 16
+    (0..halves).map(|half| at(16 * half) << (16 * half)).sum()
 }
 
 #[cfg(test)]

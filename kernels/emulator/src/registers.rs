@@ -38,15 +38,21 @@ pub(crate) struct Operands {
     pub(crate) sources: [u16; 4],
 }
 
-/// An operation that each lane does for itself, for the lanes of a mask.
-pub(crate) type Compute = fn(&mut Registers, &Operands, u32);
+/// How to compute what each lane does for itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Compute {
+    /// In all lanes at once.
+    All(fn(&mut Registers, &Operands)),
+    /// In one, from its operands and the operation's style.
+    Lane(fn(&[u64; 4]) -> u64),
+}
 
 /// An operation, and which registers it needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub(crate) compute: Compute,
-    /// Whether it does not look at the mask, and changes the result in all lanes.
-    pub(crate) changes_all: bool,
+    /// What an operation in one lane gets as its last operand, if it has less than four.
+    pub(crate) style: u8,
     pub(crate) result: Class,
     pub(crate) sources: &'static [Class],
     pub(crate) role: Role,
@@ -70,6 +76,11 @@ impl Operation {
         Self { role, ..self }
     }
 
+    /// The same, in a style.
+    pub(crate) fn styled(self, style: u8) -> Self {
+        Self { style, ..self }
+    }
+
     /// Computes in the lanes of a mask. What is in lanes that have ended does not matter.
     #[inline(always)]
     pub(crate) fn apply(
@@ -79,27 +90,84 @@ impl Operation {
         mask: u32,
         live: u32,
     ) {
-        if self.changes_all && mask != u32::MAX && mask | !live != u32::MAX {
-            self.apply_to_some(registers, operands, mask);
-        } else {
-            (self.compute)(registers, operands, mask);
+        match self.compute {
+            Compute::Lane(compute) => self.in_each_lane(registers, operands, mask, compute),
+            Compute::All(compute) if mask == u32::MAX || mask | !live == u32::MAX => {
+                compute(registers, operands);
+            }
+            Compute::All(compute) => self.in_some(registers, operands, mask, compute),
+        }
+    }
+
+    /// Computes lane after lane.
+    #[inline(never)]
+    fn in_each_lane(
+        &self,
+        registers: &mut Registers,
+        operands: &Operands,
+        mask: u32,
+        compute: fn(&[u64; 4]) -> u64,
+    ) {
+        let mut values = [[0, 0, 0, self.style.into()]; WARP];
+        for (number, class) in self.sources.iter().enumerate() {
+            let index = usize::from(operands.sources[number]);
+            let values = values.iter_mut().map(|values| &mut values[number]);
+            match class {
+                Class::Narrow => {
+                    let row = &registers.narrow[index];
+                    values.zip(row).for_each(|(value, bits)| *value = u64::from(*bits));
+                }
+                Class::Wide => {
+                    let row = &registers.wide[index];
+                    values.zip(row).for_each(|(value, bits)| *value = *bits);
+                }
+                Class::Predicate => {
+                    let row = registers.predicates[index];
+                    values
+                        .enumerate()
+                        .for_each(|(lane, value)| *value = u64::from(row >> lane & 1));
+                }
+            }
+        }
+        let index = usize::from(operands.result);
+        let results = active(mask).map(|lane| (lane, compute(&values[lane])));
+        match self.result {
+            Class::Narrow => {
+                let row = &mut registers.narrow[index];
+                results.for_each(|(lane, value)| row[lane] = value as u32);
+            }
+            Class::Wide => {
+                let row = &mut registers.wide[index];
+                results.for_each(|(lane, value)| row[lane] = value);
+            }
+            Class::Predicate => {
+                let bits = results.fold(0, |bits, (lane, value)| bits | (value as u32 & 1) << lane);
+                let row = &mut registers.predicates[index];
+                *row = *row & !mask | bits;
+            }
         }
     }
 
     /// Computes in all lanes, and puts back what was in those that are not in the mask.
     #[inline(never)]
-    fn apply_to_some(&self, registers: &mut Registers, operands: &Operands, mask: u32) {
+    fn in_some(
+        &self,
+        registers: &mut Registers,
+        operands: &Operands,
+        mask: u32,
+        compute: fn(&mut Registers, &Operands),
+    ) {
         let index = usize::from(operands.result);
         match self.result {
             Class::Narrow => {
                 let before = registers.narrow[index];
-                (self.compute)(registers, operands, mask);
+                compute(registers, operands);
                 let row = &mut registers.narrow[index];
                 put_back(row, &before, mask, |new, old, keep| new & keep | old & !keep);
             }
             Class::Wide => {
                 let before = registers.wide[index];
-                (self.compute)(registers, operands, mask);
+                compute(registers, operands);
                 let row = &mut registers.wide[index];
                 put_back(row, &before, mask, |new, old, keep| {
                     let keep = keep as i32 as u64;
@@ -108,7 +176,7 @@ impl Operation {
             }
             Class::Predicate => {
                 let before = registers.predicates[index];
-                (self.compute)(registers, operands, mask);
+                compute(registers, operands);
                 let bits = &mut registers.predicates[index];
                 *bits = *bits & mask | before & !mask;
             }
@@ -321,30 +389,25 @@ impl Value for bool {
     }
 }
 
-/// Makes an [`Operation`] of what it does in one lane: `operation!(|a: u32| -> u64 …)`. It is
-/// called for each lane.
+/// Makes an [`Operation`] of what it does in one lane: `operation!(|a: u32| -> u64 …)`, or with a
+/// style `operation!(|a: u32; style| -> u64 …)`. It is called for each lane.
 macro_rules! operation {
-    (|$($name:ident: $type:ty),*| -> $result:ty { $body:expr }) => {{
-        use $crate::registers::{Class, Operands, Operation, Registers, Role, Value};
+    (|$($name:ident: $type:ty),* $(; $style:ident)?| -> $result:ty { $body:expr }) => {{
+        use $crate::registers::{Compute, Operation, Role, Value};
 
-        const SOURCES: &[Class] = &[$(<$type as Value>::CLASS),*];
-
-        fn lane([$($name,)* ..]: &[u64; 4]) -> u64 {
+        fn lane(operands: &[u64; 4]) -> u64 {
+            let [$($name,)* ..] = operands;
             $(let $name = <$type as Value>::of(*$name);)*
+            $(let $style = operands[3] as u8;)?
             let result: $result = $body;
             result.widened()
         }
 
-        fn compute(registers: &mut Registers, operands: &Operands, mask: u32) {
-            let result = <$result as Value>::CLASS;
-            $crate::registers::in_each_lane(registers, operands, mask, SOURCES, result, lane);
-        }
-
         const OPERATION: Operation = Operation {
-            compute,
-            changes_all: false,
+            compute: Compute::Lane(lane),
+            style: 0,
             result: <$result as Value>::CLASS,
-            sources: SOURCES,
+            sources: &[$(<$type as Value>::CLASS),*],
             role: Role::Computes,
         };
         OPERATION
@@ -358,9 +421,9 @@ pub(crate) use operation;
 macro_rules! vector_operation {
     (|$($name:ident: $type:ty),*| -> $result:ty { $body:expr }) => {{
         use $crate::WARP;
-        use $crate::registers::{Operands, Operation, Registers, Role, Value};
+        use $crate::registers::{Compute, Operands, Operation, Registers, Role, Value};
 
-        fn compute(registers: &mut Registers, operands: &Operands, _mask: u32) {
+        fn compute(registers: &mut Registers, operands: &Operands) {
             let mut values = [<$result as Value>::Bits::default(); WARP];
             let [$($name,)* ..] = operands.sources;
             $(let $name = <$type as Value>::row(registers, $name);)*
@@ -373,8 +436,8 @@ macro_rules! vector_operation {
         }
 
         const OPERATION: Operation = Operation {
-            compute,
-            changes_all: true,
+            compute: Compute::All(compute),
+            style: 0,
             result: <$result as Value>::CLASS,
             sources: &[$(<$type as Value>::CLASS),*],
             role: Role::Computes,
@@ -387,19 +450,17 @@ pub(crate) use vector_operation;
 /// The same for an operation on predicates, of which each is the bits of all lanes.
 macro_rules! predicate_operation {
     (|$($name:ident),*| $body:expr) => {{
-        use $crate::registers::{Class, Operands, Operation, Registers, Role};
+        use $crate::registers::{Class, Compute, Operands, Operation, Registers, Role};
 
-        fn compute(registers: &mut Registers, operands: &Operands, mask: u32) {
+        fn compute(registers: &mut Registers, operands: &Operands) {
             let [$($name,)* ..] = operands.sources;
             $(let $name = registers.predicates[usize::from($name)];)*
-            let bits: u32 = $body;
-            let row = &mut registers.predicates[usize::from(operands.result)];
-            *row = bits & mask | *row & !mask;
+            registers.predicates[usize::from(operands.result)] = $body;
         }
 
         const OPERATION: Operation = Operation {
-            compute,
-            changes_all: false,
+            compute: Compute::All(compute),
+            style: 0,
             result: Class::Predicate,
             sources: &[$({ let _ = stringify!($name); Class::Predicate }),*],
             role: Role::Computes,
@@ -408,50 +469,3 @@ macro_rules! predicate_operation {
     }};
 }
 pub(crate) use predicate_operation;
-
-/// Computes lane after lane.
-pub(crate) fn in_each_lane(
-    registers: &mut Registers,
-    operands: &Operands,
-    mask: u32,
-    sources: &[Class],
-    result: Class,
-    compute: fn(&[u64; 4]) -> u64,
-) {
-    let mut values = [[0; 4]; WARP];
-    for (number, class) in sources.iter().enumerate() {
-        let index = usize::from(operands.sources[number]);
-        let values = values.iter_mut().map(|values| &mut values[number]);
-        match class {
-            Class::Narrow => {
-                let row = &registers.narrow[index];
-                values.zip(row).for_each(|(value, bits)| *value = u64::from(*bits));
-            }
-            Class::Wide => {
-                let row = &registers.wide[index];
-                values.zip(row).for_each(|(value, bits)| *value = *bits);
-            }
-            Class::Predicate => {
-                let row = registers.predicates[index];
-                values.enumerate().for_each(|(lane, value)| *value = u64::from(row >> lane & 1));
-            }
-        }
-    }
-    let index = usize::from(operands.result);
-    let results = active(mask).map(|lane| (lane, compute(&values[lane])));
-    match result {
-        Class::Narrow => {
-            let row = &mut registers.narrow[index];
-            results.for_each(|(lane, value)| row[lane] = value as u32);
-        }
-        Class::Wide => {
-            let row = &mut registers.wide[index];
-            results.for_each(|(lane, value)| row[lane] = value);
-        }
-        Class::Predicate => {
-            let bits = results.fold(0, |bits, (lane, value)| bits | (value as u32 & 1) << lane);
-            let row = &mut registers.predicates[index];
-            *row = *row & !mask | bits;
-        }
-    }
-}

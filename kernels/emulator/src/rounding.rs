@@ -14,6 +14,27 @@ pub(crate) enum Towards {
     Up,
 }
 
+impl Towards {
+    /// What `.rz` and its like mean; `.rn` is none.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "rz" => Some(Self::Zero),
+            "rm" => Some(Self::Down),
+            "rp" => Some(Self::Up),
+            _ => None,
+        }
+    }
+
+    /// The one with this number.
+    pub(crate) fn of(number: u8) -> Self {
+        match number {
+            0 => Self::Zero,
+            1 => Self::Down,
+            _ => Self::Up,
+        }
+    }
+}
+
 /// The `f32` for the exact number `value + rest`, where `rest` is less than `value` can
 /// express.
 pub(crate) fn directed(value: f64, rest: f64, towards: Towards) -> f32 {

@@ -159,7 +159,7 @@ pub(super) fn combine(
         (AtomicKind::Add, Number::Float) => add(bytes, old, operand),
         (AtomicKind::Add, Number::Pair) => {
             let pair = [old as u32, operand as u32];
-            each_half::<F16, 2>(pair, |[a, b]| a + b).into()
+            each_half::<F16, 2>(pair, 2, &|[a, b]| a + b).into()
         }
         (AtomicKind::Add, Number::BrainFloat) => {
             let half = |bits: u64| f64::from(Bf16(bits as u16).to_f32());
@@ -167,7 +167,7 @@ pub(super) fn combine(
         }
         (AtomicKind::Add, Number::BrainPair) => {
             let pair = [old as u32, operand as u32];
-            each_half::<Bf16, 2>(pair, |[a, b]| add_to_odd(a, b)).into()
+            each_half::<Bf16, 2>(pair, 2, &|[a, b]| add_to_odd(a, b)).into()
         }
         (AtomicKind::Add, _) => old.wrapping_add(operand),
         (AtomicKind::Min, Number::Signed) => signed(old, bytes).min(signed(operand, bytes)) as u64,

@@ -209,7 +209,7 @@ impl Taint {
                     |lane: usize| before[*number][lane] & !bits[lane] | filling(lane) & bits[lane];
                 registers.set_row(*slot, &std::array::from_fn(value));
             }
-            (operation.compute)(registers, operands, lanes);
+            operation.apply(registers, operands, lanes, lanes);
             let found = registers.row(result);
             let first = *first.get_or_insert(found);
             active(lanes).for_each(|lane| differ[lane] |= found[lane] ^ first[lane]);

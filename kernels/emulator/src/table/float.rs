@@ -1,56 +1,101 @@
 //! Arithmetic of floating-point numbers. Rounding to the nearest is Rust's own; what PTX
 //! only promises approximately is computed in double precision and rounded once.
 
-use crate::half::{Bf16, F16, FlushedF16, Half, each_half};
+use crate::half::{Bf16, F16, FlushedF16, each_half};
 use crate::registers::{Operation, operation, vector_operation};
 use crate::rounding::{self, Towards, double, flush, saturate};
 use crate::table::{Form, fused};
 
-/// How an operation on `f32` treats small operands and its result.
+/// How an operation on `f32` or `f64` treats small operands, rounds and changes its result.
 #[derive(Clone, Copy)]
 struct Style {
     flush: bool,
     saturate: bool,
+    /// `.xorsign.abs`: of the sizes, with both signs' product.
+    xor_signs: bool,
+    towards: Option<Towards>,
 }
 
-/// An operation on `f32` in the given style. `plain`: the macro for one without any.
+impl Style {
+    /// Takes `.rn` and its like.
+    fn take_towards(form: &mut Form<'_>) -> Option<Towards> {
+        form.take_one_of(&["rn", "rz", "rm", "rp"]).and_then(Towards::named)
+    }
+
+    fn bits(self) -> u8 {
+        let towards = self.towards.map_or(0, |towards| 1 + towards as u8);
+        towards << 3
+            | u8::from(self.xor_signs) << 2
+            | u8::from(self.saturate) << 1
+            | u8::from(self.flush)
+    }
+
+    fn of(bits: u8) -> Self {
+        let towards = (bits >> 3).checked_sub(1).map(Towards::of);
+        let has = |place: u8| bits >> place & 1 == 1;
+        Self { flush: has(0), saturate: has(1), xor_signs: has(2), towards }
+    }
+
+    fn is_plain(self) -> bool {
+        self.bits() == 0
+    }
+
+    fn operand(self, value: f32) -> f32 {
+        if self.flush { flush(value) } else { value }
+    }
+
+    fn result(self, value: f32) -> f32 {
+        let value = self.operand(value);
+        if self.saturate { saturate(value) } else { value }
+    }
+}
+
+/// The one of two numbers that `choose` takes, or of their sizes with both signs' product.
+fn chosen<Number: Numbers>(
+    a: Number,
+    b: Number,
+    xor_signs: bool,
+    choose: fn(Number, Number) -> Number,
+) -> Number {
+    if !xor_signs {
+        return choose(a, b);
+    }
+    let size = choose(a.size(), b.size());
+    if a.is_below_zero() == b.is_below_zero() { size } else { size.negative() }
+}
+
+/// An operation on `f32` in the given style, that its body may ask for.
 macro_rules! single {
-    ($style:expr, |$($name:ident),*| $body:expr) => {
-        single!(operation, $style, |$($name),*| $body)
+    ($style:ident, |$($name:ident),*| $body:expr) => {
+        operation!(|$($name: f32),*; $style| -> f32 {{
+            let $style = Style::of($style);
+            $(let $name = $style.operand($name);)*
+            $style.result($body)
+        }})
+        .styled($style.bits())
     };
-    ($plain:ident, $style:expr, |$($name:ident),*| $body:expr) => {
-        match ($style.flush, $style.saturate) {
-            (false, false) => $plain!(|$($name: f32),*| -> f32 { $body }),
-            (false, true) => {
-                operation!(|$($name: f32),*| -> f32 { saturate($body) })
-            }
-            (true, false) => operation!(|$($name: f32),*| -> f32 {{
-                $(let $name = flush($name);)*
-                flush($body)
-            }}),
-            (true, true) => operation!(|$($name: f32),*| -> f32 {{
-                $(let $name = flush($name);)*
-                saturate(flush($body))
-            }}),
+}
+
+/// The same, and a faster one without any.
+macro_rules! fast {
+    ($style:ident, |$($name:ident),*| $body:expr) => {
+        fast!($style, |$($name),*| $body, $body)
+    };
+    ($style:ident, |$($name:ident),*| $body:expr, $styled:expr) => {
+        match $style.is_plain() {
+            true => vector_operation!(|$($name: f32),*| -> f32 { $body }),
+            false => single!($style, |$($name),*| $styled),
         }
     };
 }
 
 /// An operation on `f32` that rounds in any direction.
 macro_rules! rounded {
-    ($style:expr, $towards:expr, $nearest:expr, $directed:path, |$($name:ident),*|) => {
-        match $towards {
-            None => single!(vector_operation, $style, |$($name),*| $nearest($($name),*)),
-            Some(Towards::Zero) => {
-                single!($style, |$($name),*| $directed($($name,)* Towards::Zero))
-            }
-            Some(Towards::Down) => {
-                single!($style, |$($name),*| $directed($($name,)* Towards::Down))
-            }
-            Some(Towards::Up) => {
-                single!($style, |$($name),*| $directed($($name,)* Towards::Up))
-            }
-        }
+    ($style:ident, |$($name:ident),*| $nearest:expr, $directed:path) => {
+        fast!($style, |$($name),*| $nearest, match $style.towards {
+            None => $nearest,
+            Some(towards) => $directed($($name,)* towards),
+        })
     };
 }
 
@@ -63,72 +108,44 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
 }
 
 fn of_32(form: &mut Form<'_>) -> Option<Operation> {
-    let style = Style { flush: form.take("ftz"), saturate: form.take("sat") };
+    let (flush, saturate) = (form.take("ftz"), form.take("sat"));
     let approximate = form.take("approx") || form.take("full");
     let (nan, xor_signs) = (form.take("NaN"), take_xor_signs(form));
-    let towards = match form.take_one_of(&["rn", "rz", "rm", "rp"]) {
-        Some("rz") => Some(Towards::Zero),
-        Some("rm") => Some(Towards::Down),
-        Some("rp") => Some(Towards::Up),
-        _ => None,
-    };
+    let towards = Style::take_towards(form);
+    let style = Style { flush, saturate, xor_signs, towards };
     Some(match form.base {
-        "add" => {
-            rounded!(style, towards, |a: f32, b: f32| a + b, rounding::add, |a, b|)
-        }
-        "sub" => rounded!(style, towards, |a: f32, b: f32| a - b, subtract, |a, b|),
-        "mul" => {
-            rounded!(style, towards, |a: f32, b: f32| a * b, rounding::multiply, |a, b|)
-        }
-        "fma" | "mad" if towards.is_none() && !style.flush && !style.saturate => {
-            fused::MULTIPLY_ADD
-        }
+        "min" if nan => single!(style, |a, b| chosen(a, b, style.xor_signs, f32::minimum_or_nan)),
+        "max" if nan => single!(style, |a, b| chosen(a, b, style.xor_signs, f32::maximum_or_nan)),
+        "min" => fast!(style, |a, b| a.minimum_number(b), {
+            chosen(a, b, style.xor_signs, f32::minimum_number)
+        }),
+        "max" => fast!(style, |a, b| a.maximum_number(b), {
+            chosen(a, b, style.xor_signs, f32::maximum_number)
+        }),
+        _ if xor_signs => return None,
+        "add" => rounded!(style, |a, b| a + b, rounding::add),
+        "sub" => rounded!(style, |a, b| a - b, subtract),
+        "mul" => rounded!(style, |a, b| a * b, rounding::multiply),
+        "fma" | "mad" if style.is_plain() => fused::MULTIPLY_ADD,
         // A part of `expf`.
-        "fma" if towards == Some(Towards::Down) && !style.flush && !style.saturate => {
+        "fma" if towards == Some(Towards::Down) && !flush && !saturate => {
             vector_operation!(|a: f32, b: f32, c: f32| -> f32 {
                 rounding::multiply_add(a, b, c, Towards::Down)
             })
         }
-        "fma" | "mad" => {
-            rounded!(style, towards, f32::mul_add, rounding::multiply_add, |a, b, c|)
-        }
-        "div" => {
-            rounded!(style, towards, |a: f32, b: f32| a / b, rounding::divide, |a, b|)
-        }
-        "rcp" => {
-            rounded!(style, towards, |a: f32| 1.0 / a, reciprocal, |a|)
-        }
-        "sqrt" => {
-            rounded!(style, towards, f32::sqrt, rounding::square_root, |a|)
-        }
-        "abs" => single!(vector_operation, style, |a| a.abs()),
-        "neg" => single!(vector_operation, style, |a| -a),
-        "min" | "max" if xor_signs => {
-            macro_rules! made {
-                ($choose:ident) => {
-                    single!(style, |a, b| {
-                        let (sign, other) = (a.is_sign_negative(), b.is_sign_negative());
-                        let size = a.abs().$choose(b.abs());
-                        if sign != other { -size } else { size }
-                    })
-                };
-            }
-            match (form.base, nan) {
-                ("min", false) => made!(minimum_number),
-                ("min", true) => made!(minimum_or_nan),
-                (_, false) => made!(maximum_number),
-                (_, true) => made!(maximum_or_nan),
-            }
-        }
-        _ if xor_signs => return None,
-        "min" if nan => single!(style, |a, b| a.minimum_or_nan(b)),
-        "max" if nan => single!(style, |a, b| a.maximum_or_nan(b)),
-        "min" => single!(vector_operation, style, |a, b| a.minimum_number(b)),
-        "max" => single!(vector_operation, style, |a, b| a.maximum_number(b)),
+        "fma" | "mad" => single!(style, |a, b, c| match style.towards {
+            None => a.mul_add(b, c),
+            Some(towards) => rounding::multiply_add(a, b, c, towards),
+        }),
+        "div" => rounded!(style, |a, b| a / b, rounding::divide),
+        "rcp" => rounded!(style, |a| 1.0 / a, reciprocal),
+        "sqrt" => rounded!(style, |a| a.sqrt(), rounding::square_root),
+        "abs" => fast!(style, |a| a.abs()),
+        "neg" => fast!(style, |a| -a),
         "copysign" => operation!(|a: f32, b: f32| -> f32 { b.copysign(a) }),
         "testp" => test(form)?,
         _ if !approximate => return None,
-        "rsqrt" => single!(vector_operation, style, |a| (1.0 / f64::from(a).sqrt()) as f32),
+        "rsqrt" => fast!(style, |a| (1.0 / f64::from(a).sqrt()) as f32),
         "ex2" => single!(style, |a| f64::from(a).exp2() as f32),
         "lg2" => single!(style, |a| f64::from(a).log2() as f32),
         "sin" => single!(style, |a| f64::from(a).sin() as f32),
@@ -143,28 +160,19 @@ fn of_64(form: &mut Form<'_>) -> Option<Operation> {
     if approximate {
         form.take("ftz");
     }
-    let towards = match form.take_one_of(&["rn", "rz", "rm", "rp"]) {
-        Some("rz") => Towards::Zero,
-        Some("rm") => Towards::Down,
-        Some("rp") => Towards::Up,
-        _ => return of_64_to_nearest(form, approximate),
-    };
+    let towards = Style::take_towards(form);
+    if towards.is_none() {
+        return of_64_to_nearest(form, approximate);
+    }
+    let style = Style { towards, ..Style::of(0) };
     macro_rules! rounded {
         ($directed:path, |$($name:ident),*|) => {
-            match towards {
-                Towards::Zero => operation!(|$($name: f64),*| -> f64 {
-                    $directed($($name,)* Towards::Zero)
-                }),
-                Towards::Down => operation!(|$($name: f64),*| -> f64 {
-                    $directed($($name,)* Towards::Down)
-                }),
-                Towards::Up => operation!(|$($name: f64),*| -> f64 {
-                    $directed($($name,)* Towards::Up)
-                }),
-            }
+            operation!(|$($name: f64),*; style| -> f64 {
+                $directed($($name,)* Style::of(style).towards.unwrap_or(Towards::Zero))
+            })
         };
     }
-    Some(match form.base {
+    let operation = match form.base {
         "add" => rounded!(double::add, |a, b|),
         "sub" => rounded!(double::subtract, |a, b|),
         "mul" => rounded!(double::multiply, |a, b|),
@@ -173,7 +181,8 @@ fn of_64(form: &mut Form<'_>) -> Option<Operation> {
         "rcp" => rounded!(double::reciprocal, |a|),
         "sqrt" => rounded!(double::square_root, |a|),
         _ => return None,
-    })
+    };
+    Some(operation.styled(style.bits()))
 }
 
 fn of_64_to_nearest(form: &mut Form<'_>, approximate: bool) -> Option<Operation> {
@@ -201,8 +210,49 @@ fn of_64_to_nearest(form: &mut Form<'_>, approximate: bool) -> Option<Operation>
     })
 }
 
-/// Operations on `f16` and `bf16`, and on pairs of them, in double precision: its 53 bits hold
-/// every exact result, or enough of it to round it right.
+/// What numbers of 16 bits are, and what is done with a result.
+#[derive(Clone, Copy)]
+struct HalfStyle(u8);
+
+impl HalfStyle {
+    const FLUSHED: u8 = 1;
+    const BRAIN: u8 = 2;
+    const PAIR: u8 = 4;
+    const RELU: u8 = 8;
+    const SATURATED: u8 = 16;
+    const XOR_SIGNS: u8 = 32;
+
+    fn has(self, what: u8) -> bool {
+        self.0 & what != 0
+    }
+
+    /// Computes in double precision: its 53 bits hold every exact result, or enough of it to
+    /// round it right.
+    fn compute<const COUNT: usize>(
+        self,
+        operands: [u32; COUNT],
+        compute: fn(Self, [f64; COUNT]) -> f64,
+    ) -> u32 {
+        let changed = |result: f64| match result {
+            result if self.has(Self::RELU) => rounding::relu(result),
+            result if self.has(Self::SATURATED) => result.maximum_number(0.0).min(1.0),
+            result => result,
+        };
+        let each = match self {
+            style if style.has(Self::BRAIN) => each_half::<Bf16, COUNT>,
+            style if style.has(Self::FLUSHED) => each_half::<FlushedF16, COUNT>,
+            _ => each_half::<F16, COUNT>,
+        };
+        let halves = if self.has(Self::PAIR) { 2 } else { 1 };
+        each(operands, halves, &|operands| changed(compute(self, operands)))
+    }
+
+    fn chosen(self, [a, b]: [f64; 2], choose: fn(f64, f64) -> f64) -> f64 {
+        chosen(a, b, self.has(Self::XOR_SIGNS), choose)
+    }
+}
+
+/// Operations on `f16` and `bf16`, and on pairs of them.
 fn of_16(form: &mut Form<'_>, kind: &str) -> Option<Operation> {
     form.take("rn");
     let approximate = form.take("approx");
@@ -212,70 +262,46 @@ fn of_16(form: &mut Form<'_>, kind: &str) -> Option<Operation> {
     let (relu, saturate) = (form.take("relu"), form.take("sat"));
     let (nan, xor_signs) = (form.take("NaN"), take_xor_signs(form));
     let flushes = kind.starts_with("f16") && form.take("ftz");
-    macro_rules! of_kind {
-        (|$($name:ident),*| $body:expr) => {
-            match kind {
-                "f16" if flushes => of_kind!(FlushedF16, |$($name),*| $body),
-                "f16x2" if flushes => operation!(|$($name: u32),*| -> u32 {
-                    each_half::<FlushedF16, _>([$($name),*], |[$($name),*]| $body)
-                }),
-                "f16" => of_kind!(F16, |$($name),*| $body),
-                "bf16" => of_kind!(Bf16, |$($name),*| $body),
-                "f16x2" => operation!(|$($name: u32),*| -> u32 {
-                    each_half::<F16, _>([$($name),*], |[$($name),*]| $body)
-                }),
-                _ => operation!(|$($name: u32),*| -> u32 {
-                    each_half::<Bf16, _>([$($name),*], |[$($name),*]| $body)
-                }),
-            }
-        };
-        ($type:ident, |$($name:ident),*| $body:expr) => {
-            operation!(|$($name: $type),*| -> $type {{
-                $(let $name = $name.value();)*
-                $type::nearest($body)
-            }})
-        };
-    }
+    let pairs = kind.ends_with("x2");
+    let style = [
+        (flushes, HalfStyle::FLUSHED),
+        (kind.starts_with("bf16"), HalfStyle::BRAIN),
+        (pairs, HalfStyle::PAIR),
+        (relu, HalfStyle::RELU),
+        (saturate, HalfStyle::SATURATED),
+        (xor_signs, HalfStyle::XOR_SIGNS),
+    ];
+    let style = style.into_iter().fold(0, |all, (is, bit)| if is { all | bit } else { all });
     macro_rules! in_double {
         (|$($name:ident),*| $body:expr) => {
-            match (relu, saturate) {
-                (false, false) => of_kind!(|$($name),*| $body),
-                (true, false) => of_kind!(|$($name),*| rounding::relu($body)),
-                (false, true) => of_kind!(|$($name),*| $body.maximum_number(0.0).min(1.0)),
-                _ => return None,
-            }
+            in_double!(|_style, $($name),*| [$($name),*] => $body)
+        };
+        (|$style:ident, $($name:ident),*| $operands:pat => $body:expr) => {
+            operation!(|$($name: u32),*; style| -> u32 {
+                HalfStyle(style).compute([$($name),*], |$style, $operands| $body)
+            })
+            .styled(style)
         };
     }
-    let pairs = kind.ends_with("x2");
+    macro_rules! chosen {
+        ($choose:path) => {
+            in_double!(|style, a, b| operands => style.chosen(operands, $choose))
+        };
+    }
     Some(match form.base {
+        _ if relu && saturate => return None,
         "ex2" if approximate => in_double!(|a| a.exp2()),
         "tanh" if approximate => in_double!(|a| a.tanh()),
         _ if approximate => return None,
+        "min" if nan => chosen!(f64::minimum_or_nan),
+        "max" if nan => chosen!(f64::maximum_or_nan),
+        "min" => chosen!(f64::minimum_number),
+        "max" => chosen!(f64::maximum_number),
+        _ if xor_signs => return None,
         "add" => in_double!(|a, b| rounding::add_to_odd(a, b)),
         "sub" => in_double!(|a, b| rounding::add_to_odd(a, -b)),
         "mul" => in_double!(|a, b| a * b),
         "fma" => in_double!(|a, b, c| rounding::add_to_odd(a * b, c)),
-        "min" | "max" if xor_signs => {
-            macro_rules! made {
-                ($choose:ident) => {
-                    in_double!(|a, b| {
-                        let size = a.abs().$choose(b.abs());
-                        if a.is_sign_negative() != b.is_sign_negative() { -size } else { size }
-                    })
-                };
-            }
-            match (form.base, nan) {
-                ("min", false) => made!(minimum_number),
-                ("min", true) => made!(minimum_or_nan),
-                (_, false) => made!(maximum_number),
-                (_, true) => made!(maximum_or_nan),
-            }
-        }
-        _ if xor_signs => return None,
-        "min" if nan => in_double!(|a, b| a.minimum_or_nan(b)),
-        "max" if nan => in_double!(|a, b| a.maximum_or_nan(b)),
-        "min" => in_double!(|a, b| a.minimum_number(b)),
-        "max" => in_double!(|a, b| a.maximum_number(b)),
         _ if relu || saturate || nan => return None,
         "neg" if flushes => in_double!(|a| -a),
         "abs" if flushes => in_double!(|a| a.abs()),
@@ -328,6 +354,9 @@ fn upper_half(value: f64) -> f64 {
 /// Minimum and maximum as PTX has them: -0 is less than +0, and a number wins against no
 /// number, unless the name says otherwise.
 trait Numbers: Copy {
+    fn size(self) -> Self;
+    fn negative(self) -> Self;
+    fn is_below_zero(self) -> bool;
     fn is_number(self) -> bool;
     fn is_normal_or_zero(self) -> bool;
     fn minimum_number(self, other: Self) -> Self;
@@ -339,6 +368,18 @@ trait Numbers: Copy {
 macro_rules! numbers {
     ($type:ty) => {
         impl Numbers for $type {
+            fn size(self) -> Self {
+                self.abs()
+            }
+
+            fn negative(self) -> Self {
+                -self
+            }
+
+            fn is_below_zero(self) -> bool {
+                self.is_sign_negative()
+            }
+
             fn is_number(self) -> bool {
                 !self.is_nan()
             }

@@ -2,7 +2,7 @@
 //! kernels do. Processors that are not known to have it need a function call for each.
 
 use crate::WARP;
-use crate::registers::{Class, Operands, Operation, Registers, Role, Value};
+use crate::registers::{Class, Compute, Operands, Operation, Registers, Role, Value};
 
 /// The bits of a double that a float has no room for, and the pattern that stands half way
 /// between two floats. Both are in the lower half.
@@ -14,8 +14,8 @@ const SIGN: u32 = 1 << 31;
 const NORMAL: u32 = ((f32::MIN_POSITIVE as f64).to_bits() >> 32) as u32;
 
 pub(crate) const MULTIPLY_ADD: Operation = Operation {
-    compute: multiply_add,
-    changes_all: true,
+    compute: Compute::All(multiply_add),
+    style: 0,
     result: Class::Narrow,
     sources: &[Class::Narrow, Class::Narrow, Class::Narrow],
     role: Role::Computes,
@@ -24,7 +24,7 @@ pub(crate) const MULTIPLY_ADD: Operation = Operation {
 /// In double precision the product is exact and the sum nearly so. Rounding the sum to
 /// single precision gives the right result, unless the sum is half way between two floats
 /// or so small that floats become sparse. Only then it is done the long way.
-fn multiply_add(registers: &mut Registers, operands: &Operands, _mask: u32) {
+fn multiply_add(registers: &mut Registers, operands: &Operands) {
     let row = |source: usize| &registers.narrow[usize::from(operands.sources[source])];
     let (a, b, c) = (row(0), row(1), row(2));
     let mut results = [0; WARP];
@@ -59,7 +59,7 @@ mod tests {
         registers.narrow[1] = [b.to_bits(); WARP];
         registers.narrow[2] = [c.to_bits(); WARP];
         let operands = Operands { result: 3, sources: [0, 1, 2, 0] };
-        multiply_add(&mut registers, &operands, u32::MAX);
+        multiply_add(&mut registers, &operands);
         f32::from_bits(registers.narrow[3][7])
     }
 
