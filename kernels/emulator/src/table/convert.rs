@@ -70,31 +70,27 @@ fn between_integers(to: &str, from: &str) -> Option<Operation> {
 
 fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let rounding = form.take_one_of(&["rn", "rz", "rm", "rp"])?;
+    let towards = Towards::named(rounding);
     macro_rules! made {
-        ($result:ty, |$a:ident| $body:expr) => {
-            of_integer!(from, From: operation!(|$a: From| -> $result { $body }))
+        ($result:ty, |$a:ident $(; $style:ident)?| $body:expr) => {
+            of_integer!(from, From: operation!(|$a: From $(; $style)?| -> $result { $body }))
         };
     }
-    Some(match (to, rounding) {
-        ("f32", "rn") if from == "u32" => vector_operation!(|a: u32| -> f32 { a as f32 }),
-        ("f32", "rn") if from == "s32" => vector_operation!(|a: i32| -> f32 { a as f32 }),
-        ("f32", "rn") if from == "s16" => vector_operation!(|a: i16| -> f32 { a.into() }),
-        ("f64", "rn") => made!(f64, |a| a as f64),
-        ("f32", "rn") => made!(f32, |a| a as f32),
-        ("f32", "rz") => made!(f32, |a| from_integer(a.into(), Towards::Zero)),
-        ("f32", "rm") => made!(f32, |a| from_integer(a.into(), Towards::Down)),
-        ("f32", "rp") => made!(f32, |a| from_integer(a.into(), Towards::Up)),
+    let operation = match (to, towards) {
+        ("f32", None) if from == "u32" => vector_operation!(|a: u32| -> f32 { a as f32 }),
+        ("f32", None) if from == "s32" => vector_operation!(|a: i32| -> f32 { a as f32 }),
+        ("f32", None) if from == "s16" => vector_operation!(|a: i16| -> f32 { a.into() }),
+        ("f32", None) => made!(f32, |a| a as f32),
+        ("f64", None) => made!(f64, |a| a as f64),
         // Those that a double has no room for are above every `f16`.
-        ("f16", "rn") => made!(F16, |a| F16::from_f64(a as f64)),
-        ("f16", "rz") => made!(F16, |a| F16::directed(a as f64, Towards::Zero)),
-        ("f16", "rm") => made!(F16, |a| F16::directed(a as f64, Towards::Down)),
-        ("f16", "rp") => made!(F16, |a| F16::directed(a as f64, Towards::Up)),
-        ("bf16", "rn") => made!(Bf16, |a| Bf16::nearest(integer_to_odd(a.into()))),
-        ("f64", "rz") => made!(f64, |a| double_from_integer(a.into(), Towards::Zero)),
-        ("f64", "rm") => made!(f64, |a| double_from_integer(a.into(), Towards::Down)),
-        ("f64", "rp") => made!(f64, |a| double_from_integer(a.into(), Towards::Up)),
+        ("f16", None) => made!(F16, |a| F16::from_f64(a as f64)),
+        ("bf16", None) => made!(Bf16, |a| Bf16::nearest(integer_to_odd(a.into()))),
+        ("f32", _) => made!(f32, |a; style| from_integer(a.into(), Towards::of(style))),
+        ("f64", _) => made!(f64, |a; style| double_from_integer(a.into(), Towards::of(style))),
+        ("f16", _) => made!(F16, |a; style| F16::directed(a as f64, Towards::of(style))),
         _ => return None,
-    })
+    };
+    Some(operation.styled(towards.map_or(0, |towards| towards as u8)))
 }
 
 /// Rust's `as` is what PTX asks for: it saturates, and makes 0 of no number. Hardware makes the
@@ -102,65 +98,61 @@ fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
 fn float_to_integer(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let rounding = form.take_one_of(&["rni", "rzi", "rmi", "rpi"])?;
     form.take("sat");
-    let ftz = form.take("ftz");
-    macro_rules! or_highest {
-        ($a:expr) => {
-            if $a.is_nan() { (1u64 << (To::BITS - 1)) as To } else { $a as To }
-        };
-    }
-    let is_long = to.ends_with("64");
-    macro_rules! rounded {
-        ($round:ident) => {
-            of_integer!(to, To: match from {
-                "f16" if is_long => operation!(|a: F16| -> To { or_highest!(a.to_f64().$round()) }),
-                "f16" => operation!(|a: F16| -> To { a.to_f64().$round() as To }),
-                "bf16" if is_long => {
-                    operation!(|a: Bf16| -> To { or_highest!(a.to_f32().$round()) })
+    let (ftz, is_long) = (form.take("ftz"), to.ends_with("64"));
+    let style = whole_style(rounding) | if ftz && from == "f32" { FLUSH } else { 0 };
+    macro_rules! made {
+        (|$a:ident: $from:ty| $value:expr) => {
+            operation!(|$a: $from; style| -> To {
+                match to_whole($value, style) {
+                    whole if whole.is_nan() && style & HIGHEST != 0 => {
+                        (1u64 << (To::BITS - 1)) as To
+                    }
+                    whole => whole as To,
                 }
-                "bf16" => operation!(|a: Bf16| -> To { a.to_f32().$round() as To }),
-                "f32" if is_long && ftz => {
-                    operation!(|a: f32| -> To { or_highest!(flush(a).$round()) })
-                }
-                "f32" if is_long => operation!(|a: f32| -> To { or_highest!(a.$round()) }),
-                "f32" if ftz => operation!(|a: f32| -> To { flush(a).$round() as To }),
-                "f32" => operation!(|a: f32| -> To { a.$round() as To }),
-                "f64" => operation!(|a: f64| -> To { or_highest!(a.$round()) }),
-                _ => return None,
             })
         };
     }
-    Some(match rounding {
-        "rni" => rounded!(round_ties_even),
-        "rmi" => rounded!(floor),
-        "rpi" => rounded!(ceil),
-        _ => rounded!(trunc),
-    })
+    let operation = of_integer!(to, To: match from {
+        "f16" => made!(|a: F16| a.to_f64()),
+        "bf16" => made!(|a: Bf16| a.to_f32().into()),
+        "f32" => made!(|a: f32| a.into()),
+        "f64" => made!(|a: f64| a),
+        _ => return None,
+    });
+    let highest = if is_long || from == "f64" { HIGHEST } else { 0 };
+    Some(operation.styled(style | highest))
+}
+
+/// In the style of a conversion to whole numbers, beside how it rounds: whether it flushes an
+/// `f32` before; whether no number becomes the highest bit.
+const FLUSH: u8 = 4;
+const HIGHEST: u8 = 8;
+
+fn whole_style(rounding: &str) -> u8 {
+    match rounding {
+        "rni" => 0,
+        "rzi" => 1,
+        "rmi" => 2,
+        _ => 3,
+    }
+}
+
+/// The whole number of a style.
+fn to_whole(value: f64, style: u8) -> f64 {
+    let value = if style & FLUSH != 0 { flush(value as f32).into() } else { value };
+    match style & 3 {
+        0 => value.round_ties_even(),
+        1 => value.trunc(),
+        2 => value.floor(),
+        _ => value.ceil(),
+    }
 }
 
 fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let (ftz, sat) = (form.take("ftz"), form.take("sat"));
     let rounding = form.take_one_of(&["rni", "rzi", "rmi", "rpi", "rn", "rz", "rm", "rp"]);
-    macro_rules! to_whole {
-        ($round:ident) => {
-            match (to, from) {
-                ("f32", "f32") if ftz && sat => {
-                    operation!(|a: f32| -> f32 { saturate(flush(a).$round()) })
-                }
-                ("f32", "f32") if sat => operation!(|a: f32| -> f32 { saturate(a.$round()) }),
-                _ if sat => return None,
-                ("f32", "f32") if ftz => {
-                    operation!(|a: f32| -> f32 { flush(a).$round() })
-                }
-                ("f32", "f32") => operation!(|a: f32| -> f32 { a.$round() }),
-                ("f64", "f64") => operation!(|a: f64| -> f64 { a.$round() }),
-                ("f16", "f16") => {
-                    operation!(|a: F16| -> F16 { F16::from_f64(a.to_f64().$round()) })
-                }
-                _ => return None,
-            }
-        };
-    }
-    Some(match (to, from, rounding) {
+    let towards = rounding.and_then(Towards::named).map_or(0, |towards| towards as u8);
+    let operation = match (to, from, rounding) {
         ("f32", "f32", None) if sat && ftz => {
             operation!(|a: f32| -> f32 { saturate(flush(a)) })
         }
@@ -168,10 +160,24 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         ("f32", "f64", Some("rn")) if sat && !ftz => {
             operation!(|a: f64| -> f32 { saturate(a as f32) })
         }
-        (_, _, Some("rni")) => to_whole!(round_ties_even),
-        (_, _, Some("rzi")) => to_whole!(trunc),
-        (_, _, Some("rmi")) => to_whole!(floor),
-        (_, _, Some("rpi")) => to_whole!(ceil),
+        (_, _, Some(rounding @ ("rni" | "rzi" | "rmi" | "rpi"))) => {
+            let style = whole_style(rounding) | if ftz { FLUSH } else { 0 };
+            let operation = match (to, from) {
+                ("f32", "f32") if sat => operation!(|a: f32; style| -> f32 {
+                    saturate(to_whole(a.into(), style) as f32)
+                }),
+                _ if sat => return None,
+                ("f32", "f32") => {
+                    operation!(|a: f32; style| -> f32 { to_whole(a.into(), style) as f32 })
+                }
+                ("f64", "f64") => operation!(|a: f64; style| -> f64 { to_whole(a, style & 3) }),
+                ("f16", "f16") => operation!(|a: F16; style| -> F16 {
+                    F16::from_f64(to_whole(a.to_f64(), style & 3))
+                }),
+                _ => return None,
+            };
+            return Some(operation.styled(style));
+        }
         _ if sat => return None,
         ("f64", "f32", None) if ftz => {
             operation!(|a: f32| -> f64 { flush(a).into() })
@@ -186,41 +192,22 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         ("f32", "f64", Some("rn")) if ftz => {
             operation!(|a: f64| -> f32 { flush(a as f32) })
         }
-        ("f32", "f64", Some("rz")) if ftz => {
-            operation!(|a: f64| -> f32 { flush(directed(a, 0.0, Towards::Zero)) })
-        }
-        ("f32", "f64", Some("rm")) if ftz => {
-            operation!(|a: f64| -> f32 { flush(directed(a, 0.0, Towards::Down)) })
-        }
-        ("f32", "f64", Some("rp")) if ftz => {
-            operation!(|a: f64| -> f32 { flush(directed(a, 0.0, Towards::Up)) })
-        }
+        ("f32", "f64", Some(_)) if ftz => operation!(|a: f64; style| -> f32 {
+            flush(directed(a, 0.0, Towards::of(style)))
+        }),
         _ if ftz => return None,
         ("f32", "f64", Some("rn")) => vector_operation!(|a: f64| -> f32 { a as f32 }),
-        ("f32", "f64", Some("rz")) => {
-            operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Zero) })
+        ("f32", "f64", Some(_)) => {
+            operation!(|a: f64; style| -> f32 { directed(a, 0.0, Towards::of(style)) })
         }
-        ("f32", "f64", Some("rm")) => {
-            operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Down) })
-        }
-        ("f32", "f64", Some("rp")) => {
-            operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Up) })
-        }
-        ("f16", "f64", Some("rn")) => {
-            operation!(|a: f64| -> F16 { F16::from_f64(a) })
-        }
-        ("f16", "f64", Some("rz")) => {
-            operation!(|a: f64| -> F16 { F16::directed(a, Towards::Zero) })
-        }
-        ("f16", "f64", Some("rm")) => {
-            operation!(|a: f64| -> F16 { F16::directed(a, Towards::Down) })
-        }
-        ("f16", "f64", Some("rp")) => {
-            operation!(|a: f64| -> F16 { F16::directed(a, Towards::Up) })
+        ("f16", "f64", Some("rn")) => operation!(|a: f64| -> F16 { F16::from_f64(a) }),
+        ("f16", "f64", Some(_)) => {
+            operation!(|a: f64; style| -> F16 { F16::directed(a, Towards::of(style)) })
         }
         ("bf16", "f64", Some("rn")) => operation!(|a: f64| -> Bf16 { Bf16::nearest(a) }),
         _ => return None,
-    })
+    };
+    Some(operation.styled(towards))
 }
 
 /// From `f32` to fewer bits. Of pairs the first operand becomes the upper half.
