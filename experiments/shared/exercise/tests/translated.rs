@@ -36,7 +36,7 @@ const JOINED: &str = "NVRTC loads several words of shared memory at once";
 const LOCAL: &str = "NVRTC keeps a part of an array in registers, clang all of it or nothing";
 
 /// Exercises with sources of which lines move something else, and why.
-const OTHER_COUNTS: [(&str, &str); 19] = [
+const OTHER_COUNTS: [(&str, &str); 20] = [
     ("bug-total", UNROLLED),
     ("bump", UNROLLED),
     ("chained-scan", MOVED),
@@ -47,6 +47,7 @@ const OTHER_COUNTS: [(&str, &str); 19] = [
     ("four-products", UNROLLED),
     ("fuse", UNROLLED),
     ("join", UNROLLED),
+    ("keep", UNROLLED),
     ("key-tiles", LOCAL),
     ("long-sums", MOVED),
     ("nibbles", MOVED),
