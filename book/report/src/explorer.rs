@@ -209,8 +209,8 @@ pub fn expand(
     Ok(format!(
         "<figure class=\"drawing explorer\" data-explorer=\"{name}\" \
          data-engine=\"{root}{engine}\" data-measured=\"{behind}\">\n\
-         <p class=\"task\">{task} <span class=\"still\">Nothing moves here without JavaScript and \
-         WebAssembly: this is how it begins.</span></p>\n\
+         <p class=\"task\">{task} <span class=\"still\">Without JavaScript and WebAssembly \
+         you see only how it begins.</span></p>\n\
          <form hidden aria-label=\"{title}\">{form}\
          <button type=\"reset\">Begin again</button></form>\n\
          {wide}{narrow}<p class=\"said\" role=\"status\">{said}</p>\n\

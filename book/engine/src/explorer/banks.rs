@@ -12,7 +12,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
     title: "Which bank each lane wants, wavefront by wavefront",
     task: "A warp reads a column of a tile of 32 × 32. Which paddings are best, and what do they \
         have in common? Then let the elements have 16 bytes: how many wavefronts does a row take, \
-        in which no two lanes meet?",
+        although no two lanes meet in a bank?",
     finding: "Any odd padding will do: it moves each row on by an odd number of banks, so that a \
         column uses all 32, in one wavefront. An even one leaves 2, 4, 8, 16 or 32. To store element \
         x of row y at x ^ y does the same without a padding. Wide elements go in parts: a row of 8 \

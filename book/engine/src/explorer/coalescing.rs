@@ -13,7 +13,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
     name: "coalescing",
     title: "Which sectors a warp touches",
     task: "The stride is how many elements apart neighbouring lanes are. Move it up from 1: from \
-        which stride on does a larger one touch no further sectors, and why?",
+        which stride on does the number of sectors stop growing, and why?",
     finding: "Up to a stride of 8 each step costs 4 sectors more. From there on every lane has a \
         sector of its own, and 32 lanes cannot touch more than 32.",
     knobs: &[

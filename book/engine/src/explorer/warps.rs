@@ -10,7 +10,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
     name: "warps",
     title: "Which way each lane goes, and what its warp runs",
     task: "At which sizes of groups do all eight warps go both ways, and at which does none? Then \
-        move on through the instructions of a warp that pays. What do its other lanes do?",
+        step through the instructions of a warp that goes both ways. What do its other lanes do?",
     finding: "All eight below 32, since there is a border inside every warp then. None at 32 and 64 \
         only, where every border of groups is one of warps as well. A warp that goes both ways \
         runs 831 instructions instead of 425, one side after the other, and the lanes of the \
