@@ -206,7 +206,7 @@ fn the_default_stream_makes_the_turns_that_were_measured() {
     };
     let turns = (of("blocking") / of("non_blocking")).round();
     for (streams, turns) in [("blocking", turns), ("non_blocking", 1.0)] {
-        let said = said("train", [("streams", streams.to_owned())]);
+        let said = said("legacy", [("streams", streams.to_owned())]);
         assert!(said.starts_with(&format!("The three take {turns} turn")), "{said}");
     }
 }
