@@ -420,7 +420,8 @@ fn kernels_of_pages_run() {
             assert_eq!(said, wanted, "{name}: {}", editor.text(".outcome"));
             // What the rest of a file moves stands in the table alone.
             let counted = editor.evaluate("$.querySelector('.counts span, .rest') !== null");
-            assert!(is_broken || counted == true, "{name}");
+            let does_nothing = name == "access-patterns/device-bandwidth/empty";
+            assert!(is_broken || counted == !does_nothing, "{name}");
             ran += 1;
             page = editor.page;
         }
