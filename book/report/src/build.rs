@@ -14,6 +14,7 @@ use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use record::Results;
+use rayon::prelude::*;
 use record::file::write_atomically;
 use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
@@ -150,31 +151,32 @@ struct Made {
 impl Made {
     /// Does what mdBook leaves to be done in the book in `folder`.
     fn finish(&self, folder: &Path, title: &str, about: &str) -> Result<()> {
-        for entry in WalkDir::new(folder) {
-            let path = entry?.into_path();
+        let files = WalkDir::new(folder).into_iter();
+        let files = files.map(|entry| Ok(entry?.into_path())).collect::<Result<Vec<_>>>()?;
+        let finish = |path: &PathBuf| {
             match path.extension().and_then(|extension| extension.to_str()) {
-                Some("html") => {}
+                Some("html") => self.finish_page(path, title, about),
                 // What pages define, which mdBook copies.
-                Some("toml") => {
-                    std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
-                    continue;
-                }
-                _ => continue,
+                Some("toml") => Ok(std::fs::remove_file(path)?),
+                _ => Ok(()),
             }
-            let named = || path.display().to_string();
-            let mut html = std::fs::read_to_string(&path).with_context(named)?;
-            if path.ends_with("print.html") {
-                html = self.contents.edition(&html, title, about).with_context(named)?;
-            }
-            let html = without_empty_heads(&self.taken_out.put_back(&html));
-            let html = with_good_line_ends(&with_landmarks(&html));
-            std::fs::write(&path, html).with_context(named)?;
-        }
+            .with_context(|| path.display().to_string())
+        };
+        files.par_iter().try_for_each(finish)?;
         self.store_figures(&folder.join("figures"))?;
         for (name, text) in &self.expanded.files {
             std::fs::write(folder.join(name), text).with_context(|| name.to_string())?;
         }
         Ok(())
+    }
+
+    fn finish_page(&self, path: &Path, title: &str, about: &str) -> Result<()> {
+        let mut html = std::fs::read_to_string(path)?;
+        if path.ends_with("print.html") {
+            html = self.contents.edition(&html, title, about)?;
+        }
+        let html = without_empty_heads(&self.taken_out.put_back(&html));
+        Ok(std::fs::write(path, with_good_line_ends(&with_landmarks(&html)))?)
     }
 
     /// Stores what charts show in the finished book's `folder` of figures, and the pictures of

@@ -10,6 +10,7 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::{Rawtext, Rcdata, ScriptData};
 use html5ever::tokenizer::{BufferQueue, StartTag, Tag, TagToken, Token};
 use html5ever::tokenizer::{TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use rayon::prelude::*;
 use walkdir::WalkDir;
 
 /// What of a page other pages and this one can be wrong about.
@@ -29,16 +30,17 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             files.insert(path.strip_prefix(root)?.to_owned());
         }
     }
-    let mut documents = BTreeMap::new();
     // The print page is every page in one, and has no links of its own.
     let is_page = |file: &&PathBuf| {
         file.extension().is_some_and(|e| e == "html") && file.as_path() != Path::new("print.html")
     };
-    for file in files.iter().filter(is_page) {
+    let document = |file: &PathBuf| {
         let path = root.join(file);
         let html = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        documents.insert(file.clone(), read(&html));
-    }
+        Ok((file.clone(), read(&html)))
+    };
+    let documents = files.par_iter().filter(is_page).map(document);
+    let documents = documents.collect::<Result<BTreeMap<_, _>>>()?;
     let mut problems = vec![];
     for (file, document) in &documents {
         let name = file.display();
