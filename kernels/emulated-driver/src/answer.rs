@@ -7,6 +7,11 @@ use cudarc::driver::sys::CUresult;
 /// The outcome of a call inside the driver.
 pub(crate) type Answer<T = ()> = Result<T, CUresult>;
 
+/// Answers with this code, unless it is so.
+pub(crate) fn require(is_so: bool, code: CUresult) -> Answer {
+    if is_so { Ok(()) } else { Err(code) }
+}
+
 /// An error code with its name, and what NVIDIA's driver says of it in words, for the
 /// codes that this driver gives.
 pub(crate) fn describe(code: u32) -> Option<(CUresult, &'static CStr, &'static CStr)> {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cudarc::driver::sys::CUmemLocation;
 use cudarc::driver::sys::CUresult::{self, *};
 
-use crate::answer::{Answer, describe};
+use crate::answer::{Answer, describe, require};
 use crate::driver::{self, Session};
 use crate::faults;
 
@@ -80,8 +80,7 @@ impl<T> Out<T> {
     /// An error for what cannot be a pointer to a `T`. Programs that check nothing before
     /// they call a function with effects want this first.
     pub(crate) fn check(&self) -> Answer {
-        let good = !self.0.is_null() && self.0.is_aligned();
-        if good { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+        require(!self.0.is_null() && self.0.is_aligned(), CUDA_ERROR_INVALID_VALUE)
     }
 
     pub(crate) fn set(&self, value: T) -> Answer {
@@ -117,9 +116,7 @@ impl<T: Copy> In<T> {
 
     /// Thing `index` of as many as the call says there are.
     pub(crate) fn at(&self, index: usize) -> Answer<T> {
-        if self.0.is_null() || !self.0.is_aligned() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(!self.0.is_null() && self.0.is_aligned(), CUDA_ERROR_INVALID_VALUE)?;
         // SAFETY: the API asks for a pointer to so many things that can be read.
         Ok(unsafe { self.0.add(index).read() })
     }
@@ -140,9 +137,7 @@ pub(crate) struct Text(*const c_char);
 
 impl Text {
     pub(crate) fn get(&self) -> Answer<String> {
-        if self.0.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(!self.0.is_null(), CUDA_ERROR_INVALID_VALUE)?;
         // SAFETY: the API asks for a text that ends with a NUL.
         let text = unsafe { CStr::from_ptr(self.0) };
         text.to_str().map(str::to_owned).map_err(|_| CUDA_ERROR_INVALID_VALUE)
@@ -161,9 +156,7 @@ impl Room {
 
     /// Writes as much of `text` as there is room for, and a NUL; returns how much it was.
     pub(crate) fn fill(&self, text: &str, room: usize) -> Answer<usize> {
-        if self.0.is_null() || room == 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(!self.0.is_null() && room > 0, CUDA_ERROR_INVALID_VALUE)?;
         let length = text.len().min(room - 1);
         // SAFETY: the API asks for so much room.
         unsafe {

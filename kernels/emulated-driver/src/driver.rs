@@ -12,7 +12,7 @@ use streams::pool::Settings;
 use streams::queue::Kind;
 use streams::{Next, Pool, Queue, Queues, Schedule, Ticket};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::counted::Counted;
 use crate::gpu;
 use crate::graph::{Capture, Graph, Place};
@@ -268,9 +268,7 @@ impl Driver {
     /// Takes memory of a GPU, if it has so much left.
     pub(crate) fn reserve(&mut self, gpu: usize, bytes: u64) -> Answer {
         let left = gpu::memory_bytes() as u64 - self.gpus[gpu].used_bytes;
-        if bytes > left {
-            return Err(CUDA_ERROR_OUT_OF_MEMORY);
-        }
+        require(bytes <= left, CUDA_ERROR_OUT_OF_MEMORY)?;
         self.gpus[gpu].used_bytes += bytes;
         Ok(())
     }
@@ -338,12 +336,16 @@ impl Session {
 
     /// Handle of the current context. An error if its work has failed.
     pub(crate) fn context(&self) -> Answer<usize> {
-        if !self.initialised {
-            return Err(CUDA_ERROR_NOT_INITIALIZED);
-        }
+        require(self.initialised, CUDA_ERROR_NOT_INITIALIZED)?;
         let handle = current().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
         let context = self.contexts.get(handle).ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
         context.failed.map_or(Ok(handle), Err)
+    }
+
+    /// The current context, likewise.
+    pub(crate) fn current_context(&mut self) -> Answer<&mut Context> {
+        let handle = self.context()?;
+        self.contexts.get_mut(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)
     }
 
     /// Number of the current context's GPU.

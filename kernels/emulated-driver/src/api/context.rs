@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUresult::*;
 use streams::Waited;
 use streams::queue::Kind;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Out, api};
 use crate::driver::{self, Context, Session};
 use crate::gpu;
@@ -23,13 +23,13 @@ const LIMITS: [(c_uint, usize, usize); 5] = [
 ];
 
 impl Session {
-    fn new_context(&mut self, gpu: usize) -> usize {
+    fn new_context(&mut self, gpu: usize, flags: c_uint) -> usize {
         let handle = self.contexts.insert(Context {
             gpu,
             legacy: 0,
             peers: BTreeSet::new(),
             limits: LIMITS.iter().map(|(limit, first, _)| (*limit, *first)).collect(),
-            flags: 0,
+            flags,
             failed: None,
         });
         let legacy = self.queues.open(handle, Kind::Legacy);
@@ -43,10 +43,7 @@ impl Session {
     fn create_context(&mut self, place: &Out<usize>, flags: c_uint, device: c_int) -> Answer {
         let gpu = self.device(device)?;
         place.check()?;
-        let handle = self.new_context(gpu);
-        if let Some(context) = self.contexts.get_mut(handle) {
-            context.flags = flags;
-        }
+        let handle = self.new_context(gpu, flags);
         driver::push_current(handle);
         place.set(handle)
     }
@@ -102,7 +99,7 @@ api! {
         context.check()?;
         let handle = match session.gpus[gpu].primary {
             Some(handle) => handle,
-            None => session.new_context(gpu),
+            None => session.new_context(gpu, 0),
         };
         session.gpus[gpu].primary = Some(handle);
         session.gpus[gpu].retained += 1;
@@ -180,9 +177,7 @@ api! {
 
     fn cuCtxDestroy_v2(session, context: usize) {
         let primary = session.gpus.iter().any(|gpu| gpu.primary == Some(context));
-        if session.contexts.get(context).is_none() || primary {
-            return Err(CUDA_ERROR_INVALID_CONTEXT);
-        }
+        require(session.contexts.get(context).is_some() && !primary, CUDA_ERROR_INVALID_CONTEXT)?;
         session.end_context(context);
         if driver::current() == Some(context) {
             driver::pop_current();
@@ -190,9 +185,8 @@ api! {
     }
 
     fn cuCtxSetCurrent(session, context: usize) {
-        if context != 0 && session.contexts.get(context).is_none() {
-            return Err(CUDA_ERROR_INVALID_CONTEXT);
-        }
+        let is_known = context == 0 || session.contexts.get(context).is_some();
+        require(is_known, CUDA_ERROR_INVALID_CONTEXT)?;
         driver::set_current(context);
     }
 
@@ -206,9 +200,7 @@ api! {
 
     fn cuCtxSynchronize(session) {
         let context = session.context()?;
-        if session.captures_in(context) {
-            return Err(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        }
+        require(!session.captures_in(context), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
         let last = session.queues.last_of_context(context);
         session.finish(&last);
         session.recorder.waited(Waited::Context(context));
@@ -221,10 +213,7 @@ api! {
     }
 
     fn cuCtxSetFlags(session, flags: c_uint) {
-        let handle = session.context()?;
-        if let Some(context) = session.contexts.get_mut(handle) {
-            context.flags = flags;
-        }
+        session.current_context()?.flags = flags;
     }
 
     fn cuCtxGetId(session, context: usize, id: Out<u64>) {
@@ -238,19 +227,15 @@ api! {
     }
 
     fn cuCtxGetLimit(session, value: Out<usize>, limit: c_uint) {
-        let handle = session.context()?;
+        let context = session.current_context()?;
         check_limit(limit)?;
-        let context = session.contexts.get(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
         value.set(context.limits[&limit])?;
     }
 
     /// Limits are kept and told; only that of `printf` has an effect.
     fn cuCtxSetLimit(session, limit: c_uint, value: usize) {
-        let handle = session.context()?;
-        let most = check_limit(limit)?;
-        if let Some(context) = session.contexts.get_mut(handle) {
-            context.limits.insert(limit, value.min(most));
-        }
+        let context = session.current_context()?;
+        context.limits.insert(limit, value.min(check_limit(limit)?));
     }
 
     fn cuCtxGetCacheConfig(session, config: Out<c_uint>) {
@@ -267,17 +252,13 @@ api! {
     /// A hint that hardware ignores.
     fn cuCtxSetSharedMemConfig(session, config: c_uint) {
         session.context()?;
-        if config > 2 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(config <= 2, CUDA_ERROR_INVALID_VALUE)?;
     }
 
     /// A hint that hardware may ignore.
     fn cuCtxSetCacheConfig(session, config: c_uint) {
         session.context()?;
-        if config > 3 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(config <= 3, CUDA_ERROR_INVALID_VALUE)?;
     }
 
     fn cuCtxGetStreamPriorityRange(session, least: Out<c_int>, greatest: Out<c_int>) {

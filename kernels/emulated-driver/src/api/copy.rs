@@ -12,7 +12,7 @@ use cudarc::driver::sys::CUresult::*;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUmemcpyAttributes};
 use streams::Waited;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{In, Out, api};
 use crate::driver::Session;
 use crate::host;
@@ -177,9 +177,7 @@ impl Session {
                 4 => (side.device, Any),
                 _ => return self.refuse(CUDA_ERROR_NOT_SUPPORTED, "copies of arrays"),
             };
-            if side.pitch != 0 && side.pitch < width {
-                return Err(CUDA_ERROR_INVALID_VALUE);
-            }
+            require(side.pitch == 0 || side.pitch >= width, CUDA_ERROR_INVALID_VALUE)?;
             let pitch = if side.pitch == 0 { width } else { side.pitch };
             let before = side.y.checked_mul(pitch).and_then(|rows| rows.checked_add(side.x));
             let first = before.and_then(|before| first.checked_add(before as u64));
@@ -210,9 +208,7 @@ impl Session {
         if bytes == 0 {
             return Ok(());
         }
-        if !to.is_multiple_of(pattern.len() as u64) {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(to.is_multiple_of(pattern.len() as u64), CUDA_ERROR_INVALID_VALUE)?;
         self.end("target", Device, to, bytes, (Judge::StreamForAll, queue))?;
         let fill = Work::Fill { to, pattern: pattern.to_vec(), count: count as u64 };
         self.enqueue(queue, fill)
@@ -288,12 +284,8 @@ api! {
     ) {
         failed.set_if_wanted(usize::MAX)?;
         let legacy = stream < 2; // which may not be used
-        if count == 0 || attribute_count == 0 || attribute_count > count || legacy {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        if attributes.is_null() || first.get()? != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(!legacy && (1..=count).contains(&attribute_count), CUDA_ERROR_INVALID_VALUE)?;
+        require(!attributes.is_null() && first.get()? == 0, CUDA_ERROR_INVALID_VALUE)?;
         for copy in 0..count {
             let (to, from, bytes) = (to.at(copy)?, from.at(copy)?, sizes.at(copy)?);
             let copied =

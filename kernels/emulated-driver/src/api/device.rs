@@ -5,18 +5,17 @@ use std::ffi::c_int;
 use cudarc::driver::sys::CUresult::*;
 use cudarc::driver::sys::CUuuid;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Out, Room, Text, api};
 use crate::driver::{Gpu, Session};
 use crate::gpu;
 
 impl Session {
     pub(crate) fn device(&self, device: c_int) -> Answer<usize> {
-        if !self.initialised {
-            return Err(CUDA_ERROR_NOT_INITIALIZED);
-        }
+        require(self.initialised, CUDA_ERROR_NOT_INITIALIZED)?;
         let index = usize::try_from(device).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
-        if index < self.gpus.len() { Ok(index) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
+        require(index < self.gpus.len(), CUDA_ERROR_INVALID_DEVICE)?;
+        Ok(index)
     }
 }
 
@@ -28,9 +27,7 @@ fn uuid(gpu: usize) -> CUuuid {
 
 api! {
     fn cuDeviceGetCount(session, count: Out<c_int>) {
-        if !session.initialised {
-            return Err(CUDA_ERROR_NOT_INITIALIZED);
-        }
+        require(session.initialised, CUDA_ERROR_NOT_INITIALIZED)?;
         count.set(session.gpus.len() as c_int)?;
     }
 

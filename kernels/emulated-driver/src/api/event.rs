@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 use cudarc::driver::sys::CUresult::*;
 use streams::{Ticket, Waited};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Out, api};
 use crate::driver::{Event, Session};
 
@@ -26,9 +26,7 @@ impl Session {
     fn record_on(&mut self, event: usize, stream: usize) -> Answer {
         let queue = self.queue(stream)?;
         let context = self.event(event)?.context;
-        if self.queues.get(queue).is_some_and(|queue| queue.context != context) {
-            return Err(CUDA_ERROR_INVALID_HANDLE);
-        }
+        require(self.context_of(queue) == context, CUDA_ERROR_INVALID_HANDLE)?;
         let recorded = self.record(queue)?;
         let at = self.clock;
         if let Some(event) = self.events.get_mut(event) {
@@ -81,9 +79,7 @@ api! {
     fn cuEventCreate(session, place: Out<usize>, flags: c_uint) {
         let context = session.context()?;
         place.check()?;
-        if flags & !FLAGS != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
         let timed = flags & DISABLE_TIMING == 0;
         place.set(session.events.insert(Event { context, timed, recorded: None, at: 0 }))?;
     }
@@ -115,9 +111,7 @@ api! {
 
     fn cuEventQuery(session, event: usize) {
         if let Some(ticket) = session.ticket(event)? {
-            if !session.step_towards(ticket) {
-                return Err(CUDA_ERROR_NOT_READY);
-            }
+            require(session.step_towards(ticket), CUDA_ERROR_NOT_READY)?;
             session.recorder.waited(Waited::For(ticket));
         }
         session.tell_failure_of(event)?;

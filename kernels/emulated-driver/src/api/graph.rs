@@ -10,7 +10,7 @@ use cudarc::driver::sys::CUresult::*;
 use streams::Ticket;
 use streams::queue::Kind;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Out, api};
 use crate::driver::{Recorded, Session, report};
 use crate::graph::{Capture, Graph, HostPart, Place};
@@ -53,9 +53,7 @@ impl Session {
         }
         let host = self.host_memory_of(work);
         let Some((_, capture)) = self.capture_of(queue) else { return Ok(false) };
-        if capture.invalid {
-            return Err(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        }
+        require(!capture.invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)?;
         capture.add(queue, work.clone(), host);
         Ok(true)
     }
@@ -146,12 +144,9 @@ impl Session {
             }
             Some(Recorded::Captured { capture, place }) => {
                 let other = self.capture_of(queue).map(|(number, _)| number);
-                if other.is_some_and(|number| number != capture) {
-                    return Err(CUDA_ERROR_STREAM_CAPTURE_MERGE);
-                }
-                let Some(capture) = self.captures.get_mut(&capture) else {
-                    return Err(CUDA_ERROR_CAPTURED_EVENT);
-                };
+                let is_same = other.is_none_or(|number| number == capture);
+                require(is_same, CUDA_ERROR_STREAM_CAPTURE_MERGE)?;
+                let capture = self.captures.get_mut(&capture).ok_or(CUDA_ERROR_CAPTURED_EVENT)?;
                 capture.wait(queue, place);
                 Ok(())
             }
@@ -189,18 +184,14 @@ impl Session {
 api! {
     fn cuStreamBeginCapture_v2(session, stream: usize, mode: c_uint) {
         let queue = session.queue(stream)?;
-        if mode > 2 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(mode <= 2, CUDA_ERROR_INVALID_VALUE)?;
         if session.queues.get(queue).is_some_and(|queue| queue.kind == Kind::Legacy) {
             return session.refuse(
                 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                 "the legacy default stream cannot capture",
             );
         }
-        if session.is_capturing(queue) {
-            return Err(CUDA_ERROR_ILLEGAL_STATE);
-        }
+        require(!session.is_capturing(queue), CUDA_ERROR_ILLEGAL_STATE)?;
         let number = session.captures.last_key_value().map_or(1, |(last, _)| last + 1);
         session.captures.insert(number, Capture::of(queue));
     }
@@ -209,13 +200,9 @@ api! {
         let queue = session.queue(stream)?;
         graph.check()?;
         let (number, capture) = session.capture_of(queue).ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
-        if capture.origin != queue {
-            return Err(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
-        }
+        require(capture.origin == queue, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)?;
         let capture = session.captures.remove(&number).ok_or(CUDA_ERROR_UNKNOWN)?;
-        if capture.invalid {
-            return Err(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        }
+        require(!capture.invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)?;
         if !capture.is_joined() {
             return session.refuse(
                 CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
@@ -237,9 +224,7 @@ api! {
     ) {
         executable.check()?;
         let graph = session.graphs.get(graph).ok_or(CUDA_ERROR_INVALID_VALUE)?.clone();
-        if flags & !EXECUTABLE_FLAGS != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(flags & !EXECUTABLE_FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
         executable.set(session.executables.insert(graph))?;
     }
 

@@ -4,18 +4,14 @@ use std::ffi::{c_char, c_uint};
 
 use cudarc::driver::sys::CUresult::{self, *};
 
-use crate::answer::describe;
+use crate::answer::{describe, require};
 use crate::call::{Out, api};
 use crate::gpu;
 
 api! {
     fn cuInit(session, flags: c_uint) {
-        if flags != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        if session.gpus.is_empty() {
-            return Err(CUDA_ERROR_NO_DEVICE);
-        }
+        require(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
+        require(!session.gpus.is_empty(), CUDA_ERROR_NO_DEVICE)?;
         session.initialised = true;
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUlaunchConfig;
 use cudarc::driver::sys::CUresult::*;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{In, api};
 use crate::driver::Session;
 use crate::gpu;
@@ -53,9 +53,8 @@ fn arguments_in(extra: &In<usize>) -> Answer<Option<Vec<u8>>> {
             _ => return Err(CUDA_ERROR_INVALID_VALUE),
         }
     }
-    if start == 0 && bytes > 0 || bytes > MOST_ARGUMENT_BYTES {
-        return Err(CUDA_ERROR_INVALID_VALUE);
-    }
+    let is_there = start != 0 || bytes == 0;
+    require(is_there && bytes <= MOST_ARGUMENT_BYTES, CUDA_ERROR_INVALID_VALUE)?;
     let mut arguments = vec![0; bytes];
     // SAFETY: the API asks for a pointer to so many bytes.
     unsafe { host::read(start, &mut arguments) };

@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUresult::*;
 use streams::{Ticket, Waited};
 
 use super::pool::{ON_DEVICE, ON_HOST};
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Location, Out, api};
 use crate::driver::Session;
 use crate::faults;
@@ -26,9 +26,7 @@ impl Session {
     /// Memory of the GPU that the current context has.
     fn allocate(&mut self, bytes: usize) -> Answer<u64> {
         let (context, gpu, bytes) = (self.context()?, self.gpu()?, bytes as u64);
-        if bytes == 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
         self.reserve(gpu, bytes)?;
         let call = self.call;
         let name = self.memory.new_name(call);
@@ -44,9 +42,7 @@ impl Session {
     /// Memory of the host's that kernels can reach at its own address.
     fn allocate_host(&mut self, bytes: usize, kind: Kind) -> Answer<u64> {
         self.context()?;
-        if bytes == 0 || bytes > isize::MAX as usize / 2 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require((1..=isize::MAX as usize / 2).contains(&bytes), CUDA_ERROR_INVALID_VALUE)?;
         let host = HostRange::allocate(bytes).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
         self.hold_host(host, bytes, kind)
     }
@@ -131,7 +127,7 @@ impl Session {
         let managed = self.memory.around(address).is_some_and(|(_, h)| h.kind == Kind::Managed);
         let place = self.memory.locate(address, bytes as u64);
         self.accept(CUDA_ERROR_INVALID_VALUE, place)?;
-        if managed { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+        require(managed, CUDA_ERROR_INVALID_VALUE)
     }
 }
 
@@ -159,17 +155,13 @@ api! {
 
     fn cuMemAllocManaged(session, address: Out<u64>, bytes: usize, flags: c_uint) {
         address.check()?;
-        if !(1..=2).contains(&flags) {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require((1..=2).contains(&flags), CUDA_ERROR_INVALID_VALUE)?;
         address.set(session.allocate_host(bytes, Kind::Managed)?)?;
     }
 
     fn cuMemHostAlloc(session, address: Out<u64>, bytes: usize, flags: c_uint) {
         address.check()?;
-        if flags & !HOST_FLAGS != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(flags & !HOST_FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
         address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
     }
 
@@ -185,9 +177,7 @@ api! {
     ) {
         address.check()?;
         pitch.check()?;
-        if !matches!(element, 4 | 8 | 16) {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(matches!(element, 4 | 8 | 16), CUDA_ERROR_INVALID_VALUE)?;
         let row = width.checked_next_multiple_of(PITCH).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         let bytes = row.checked_mul(height).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         address.set(session.allocate(bytes)?)?;
@@ -209,16 +199,14 @@ api! {
 
     fn cuMemHostRegister_v2(session, address: usize, bytes: usize, flags: c_uint) {
         session.context()?;
-        if address == 0 || bytes == 0 || address.checked_add(bytes).is_none() || flags > 15 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        let is_range = address != 0 && bytes != 0 && address.checked_add(bytes).is_some();
+        require(is_range && flags <= 15, CUDA_ERROR_INVALID_VALUE)?;
         if !host::is_mapped(address, bytes) {
             let why = format!("the program does not have {bytes} bytes at {address:#x}");
             return session.refuse(CUDA_ERROR_INVALID_VALUE, &why);
         }
-        if session.memory.overlaps(address as u64, bytes as u64) {
-            return Err(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-        }
+        let is_new = !session.memory.overlaps(address as u64, bytes as u64);
+        require(is_new, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)?;
         let host = HostRange::of_program(address, bytes);
         session.hold_host(host, bytes, Kind::Registered)?;
     }
@@ -234,9 +222,7 @@ api! {
     ) {
         session.context()?;
         let known = session.memory.around(address).is_some_and(|(_, h)| h.host.is_some());
-        if !known || flags != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(known && flags == 0, CUDA_ERROR_INVALID_VALUE)?;
         place.set(address)?;
     }
 

@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUfunction_attribute_enum::*;
 use cudarc::driver::sys::CUresult::*;
 use emulator::{Kernel, Module};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{In, Out, Room, Text, api};
 use crate::driver::{Function, Loaded, Session};
 use crate::gpu;
@@ -79,26 +79,23 @@ impl Session {
 
     fn function_attribute(&self, function: usize, attribute: c_uint) -> Answer<c_int> {
         let (function, _, kernel) = self.function(function)?;
-        let is = |name: cudarc::driver::sys::CUfunction_attribute| attribute == name as c_uint;
-        Ok(if is(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
-            kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS) as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
-            kernel.shared_bytes as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
-            kernel.local_bytes as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_NUM_REGS) {
-            THREAD_REGISTERS as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_PTX_VERSION) || is(CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
-            (gpu::current().compute.0 * 10 + gpu::current().compute.1) as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-            function.most_dynamic_bytes as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
-            function.carveout
-        } else if is(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES) || is(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA) {
-            0
-        } else {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        })
+        let (major, minor) = gpu::current().compute;
+        let version = (10 * major + minor) as c_int;
+        let threads = kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS) as c_int;
+        let known = [
+            (CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, threads),
+            (CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel.shared_bytes as c_int),
+            (CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, kernel.local_bytes as c_int),
+            (CU_FUNC_ATTRIBUTE_NUM_REGS, THREAD_REGISTERS as c_int),
+            (CU_FUNC_ATTRIBUTE_PTX_VERSION, version),
+            (CU_FUNC_ATTRIBUTE_BINARY_VERSION, version),
+            (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function.most_dynamic_bytes as c_int),
+            (CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, function.carveout),
+            (CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 0),
+            (CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, 0),
+        ];
+        let value = known.iter().find(|(name, _)| *name as c_uint == attribute);
+        value.map(|(_, value)| *value).ok_or(CUDA_ERROR_INVALID_VALUE)
     }
 }
 
@@ -195,14 +192,11 @@ api! {
         let function = session.functions.get_mut(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         if attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_uint {
             let bytes = u32::try_from(value).map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
-            if bytes > gpu::current().block_shared_bytes.saturating_sub(shared) {
-                return Err(CUDA_ERROR_INVALID_VALUE);
-            }
+            let most = gpu::current().block_shared_bytes.saturating_sub(shared);
+            require(bytes <= most, CUDA_ERROR_INVALID_VALUE)?;
             function.most_dynamic_bytes = bytes;
         } else if attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as c_uint {
-            if !(-1..=100).contains(&value) {
-                return Err(CUDA_ERROR_INVALID_VALUE);
-            }
+            require((-1..=100).contains(&value), CUDA_ERROR_INVALID_VALUE)?;
             function.carveout = value;
         } else {
             return Err(CUDA_ERROR_INVALID_VALUE);
@@ -239,16 +233,12 @@ api! {
     /// A hint that hardware ignores.
     fn cuFuncSetSharedMemConfig(session, function: usize, config: c_uint) {
         session.function(function)?;
-        if config > 2 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(config <= 2, CUDA_ERROR_INVALID_VALUE)?;
     }
 
     /// A hint that hardware may ignore.
     fn cuFuncSetCacheConfig(session, function: usize, config: c_uint) {
         session.function(function)?;
-        if config > 3 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(config <= 3, CUDA_ERROR_INVALID_VALUE)?;
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::CUresult::*;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Out, api};
 use crate::driver::Session;
 use crate::gpu;
@@ -15,7 +15,7 @@ impl Session {
     /// An error unless all of these are contexts.
     pub(crate) fn known_contexts(&self, contexts: &[usize]) -> Answer {
         let known = contexts.iter().all(|context| self.contexts.get(*context).is_some());
-        if known { Ok(()) } else { Err(CUDA_ERROR_INVALID_CONTEXT) }
+        require(known, CUDA_ERROR_INVALID_CONTEXT)
     }
 
     /// Whether a context may use this address, on another GPU.
@@ -44,27 +44,17 @@ api! {
         let handle = session.context()?;
         session.known_contexts(&[peer])?;
         let gpu_of = |handle| session.contexts.get(handle).map(|context| context.gpu);
-        if flags != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        if gpu_of(handle) == gpu_of(peer) || !gpu::can_access_peers() {
-            return Err(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-        }
-        let context = session.contexts.get_mut(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
-        if context.peers.contains(&peer) {
-            return Err(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-        }
-        if context.peers.len() >= gpu::most_peers() {
-            return Err(CUDA_ERROR_TOO_MANY_PEERS);
-        }
+        require(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
+        let can = gpu_of(handle) != gpu_of(peer) && gpu::can_access_peers();
+        require(can, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)?;
+        let context = session.current_context()?;
+        require(!context.peers.contains(&peer), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)?;
+        require(context.peers.len() < gpu::most_peers(), CUDA_ERROR_TOO_MANY_PEERS)?;
         context.peers.insert(peer);
     }
 
     fn cuCtxDisablePeerAccess(session, peer: usize) {
-        let handle = session.context()?;
-        let context = session.contexts.get_mut(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
-        if !context.peers.remove(&peer) {
-            return Err(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-        }
+        let context = session.current_context()?;
+        require(context.peers.remove(&peer), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)?;
     }
 }

@@ -8,7 +8,7 @@ use cudarc::driver::sys::{CUmemAccessDesc, CUmemPoolProps};
 use streams::pool::{Block, Settings};
 use streams::{Pool, Waited};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{In, Location, Out, api};
 use crate::driver::Session;
 use crate::gpu;
@@ -28,9 +28,7 @@ impl Session {
         if self.is_capturing(queue) {
             return self.refuse(CUDA_ERROR_NOT_SUPPORTED, "allocations in a graph");
         }
-        if bytes == 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
         let bytes = bytes as u64;
         let Block { address, after } = match self.take_block(pool, bytes, queue)? {
             Some(block) => block,
@@ -101,29 +99,23 @@ impl Session {
         let pool = self.pool(pool)?;
         let settings = pool.settings;
         let (most_used, most_reserved) = pool.most_bytes();
-        let is = |name: A| attribute == name as u32;
-        let switch = |on: bool| Out::new(value).set(c_int::from(on));
-        if is(A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES) {
-            switch(settings.follow_events)
-        } else if is(A::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC) {
-            switch(settings.opportunistic)
-        } else if is(A::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES) {
-            switch(settings.internal_dependencies)
-        } else {
-            Out::new(value).set(if is(A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
-                settings.release_threshold
-            } else if is(A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) {
-                pool.reserved_bytes()
-            } else if is(A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) {
-                most_reserved
-            } else if is(A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT) {
-                pool.used_bytes()
-            } else if is(A::CU_MEMPOOL_ATTR_USED_MEM_HIGH) {
-                most_used
-            } else {
-                return Err(CUDA_ERROR_INVALID_VALUE);
-            })
+        let switches = [
+            (A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, settings.follow_events),
+            (A::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, settings.opportunistic),
+            (A::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, settings.internal_dependencies),
+        ];
+        let numbers = [
+            (A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, settings.release_threshold),
+            (A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, pool.reserved_bytes()),
+            (A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, most_reserved),
+            (A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT, pool.used_bytes()),
+            (A::CU_MEMPOOL_ATTR_USED_MEM_HIGH, most_used),
+        ];
+        if let Some((_, on)) = switches.iter().find(|(name, _)| *name as u32 == attribute) {
+            return Out::new(value).set(c_int::from(*on));
         }
+        let number = numbers.iter().find(|(name, _)| *name as u32 == attribute);
+        Out::new(value).set(number.ok_or(CUDA_ERROR_INVALID_VALUE)?.1)
     }
 
     fn set_pool_attribute(&mut self, pool: usize, attribute: u32, value: *const c_void) -> Answer {
@@ -204,9 +196,7 @@ api! {
 
     fn cuDeviceSetMemPool(session, device: c_int, pool: usize) {
         let gpu = session.device(device)?;
-        if session.pool(pool)?.gpu != gpu {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(session.pool(pool)?.gpu == gpu, CUDA_ERROR_INVALID_VALUE)?;
         session.gpus[gpu].pool = pool;
     }
 
@@ -214,9 +204,7 @@ api! {
         place.check()?;
         let wanted = properties.get()?;
         let gpu = session.device(wanted.location.id)?;
-        if wanted.kind != 1 || wanted.location.kind != ON_DEVICE {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(wanted.kind == 1 && wanted.location.kind == ON_DEVICE, CUDA_ERROR_INVALID_VALUE)?;
         if wanted.handle_types != 0 || wanted.security != 0 {
             return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "pools for other processes");
         }
@@ -227,9 +215,7 @@ api! {
 
     fn cuMemPoolDestroy(session, pool: usize) {
         let gpu = session.pool(pool)?.gpu;
-        if session.gpus[gpu].default_pool == pool {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(session.gpus[gpu].default_pool != pool, CUDA_ERROR_INVALID_VALUE)?;
         if session.gpus[gpu].pool == pool {
             session.gpus[gpu].pool = session.gpus[gpu].default_pool;
         }
@@ -262,9 +248,7 @@ api! {
             let Access { location, flags } = list.at(index)?;
             let gpu = session.device(location.id)?;
             let pool = session.pool(pool)?;
-            if gpu != pool.gpu && !gpu::can_access_peers() {
-                return Err(CUDA_ERROR_INVALID_VALUE);
-            }
+            require(gpu == pool.gpu || gpu::can_access_peers(), CUDA_ERROR_INVALID_VALUE)?;
             match (location.kind, flags) {
                 (ON_DEVICE, READ_AND_WRITE) => _ = pool.accessible_to.insert(gpu),
                 (ON_DEVICE, NO_ACCESS) if gpu != pool.gpu => _ = pool.accessible_to.remove(&gpu),
@@ -280,9 +264,7 @@ api! {
             return flags.set(NO_ACCESS);
         }
         let gpu = session.device(id)?;
-        if kind != ON_DEVICE {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(kind == ON_DEVICE, CUDA_ERROR_INVALID_VALUE)?;
         let pool = session.pool(pool)?;
         let access = gpu == pool.gpu || pool.accessible_to.contains(&gpu);
         flags.set(if access { READ_AND_WRITE } else { NO_ACCESS })?;

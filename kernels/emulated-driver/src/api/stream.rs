@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUresult::*;
 use streams::Waited;
 use streams::queue::Kind;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, require};
 use crate::call::{Out, api};
 use crate::driver::Session;
 use crate::gpu;
@@ -30,9 +30,7 @@ const NON_BLOCKING: c_uint = 1;
 impl Session {
     fn new_stream(&mut self, flags: c_uint) -> Answer<usize> {
         let context = self.context()?;
-        if flags > NON_BLOCKING {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(flags <= NON_BLOCKING, CUDA_ERROR_INVALID_VALUE)?;
         let kind = if flags == NON_BLOCKING { Kind::NonBlocking } else { Kind::Blocking };
         let queue = self.queues.open(context, kind);
         self.recorder.stream(queue, context, kind);
@@ -86,9 +84,7 @@ api! {
 
     fn cuStreamWaitEvent(session, stream: usize, event: usize, flags: c_uint) {
         let queue = session.queue(stream)?;
-        if flags > 1 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(flags <= 1, CUDA_ERROR_INVALID_VALUE)?;
         session.wait_event(queue, event)?;
     }
 
@@ -122,9 +118,7 @@ api! {
     ) {
         let queue = session.queue(stream)?;
         let function = callback.ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        if flags != 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        require(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
         let called = Box::into_raw(Box::new((function, stream, argument))) as usize;
         let call = HostFunction { function: call_back, argument: called };
         session.enqueue(queue, Work::Call(call))?;
