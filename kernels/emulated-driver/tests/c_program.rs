@@ -3,30 +3,22 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
-use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
+mod common;
+
 use std::path::Path;
 use std::process::Command;
 
 #[test]
 fn a_program_in_c_runs() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/common");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-program");
-    std::fs::create_dir_all(&folder).unwrap();
-    let library = std::env::current_exe().unwrap().with_file_name("libemulated_driver.so");
-    for name in ["libcuda.so", "libcuda.so.1"] {
-        match symlink(&library, folder.join(name)) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            made => made.unwrap(),
-        }
-    }
+    let folder = common::folder();
     let run = |command: &mut Command| {
         let ended = command.output().unwrap();
         let [out, err] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
         (ended.status.code(), out, err)
     };
     let program = |name: &str, order: &str| {
-        let program = folder.join(name);
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let (code, _, err) = run(Command::new("cc")
             .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o"])
             .args([&program, &sources.join(format!("{name}.c"))])

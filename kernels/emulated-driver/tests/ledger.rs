@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use common::{module, told};
 use cudarc::driver::{
-    CudaContext, CudaFunction, LaunchConfig, result, result::stream::StreamKind, sys,
+    CudaContext, CudaEvent, CudaFunction, CudaStream, LaunchConfig, PushKernelArg, result, sys,
 };
 use ledger::{Amount, Conflict, Costs, Kind, Ledger, schedule, totals, unordered};
-use sys::CUstream as Stream;
 
 const BYTES: usize = 4096;
 const WORDS: u32 = BYTES as u32 / 4;
@@ -56,17 +55,15 @@ impl Program {
         unordered(&self.end()).iter().map(Conflict::to_string).collect()
     }
 
-    fn add(&self, data: u64, stream: Stream) {
-        let (mut data, mut count, mut number) = (data, WORDS, 1u32);
-        let mut arguments =
-            [(&raw mut data).cast::<c_void>(), (&raw mut count).cast(), (&raw mut number).cast()];
-        let LaunchConfig { grid_dim, block_dim, .. } = LaunchConfig::for_num_elems(WORDS);
+    fn streams<const STREAMS: usize>(&self) -> [Arc<CudaStream>; STREAMS] {
+        [(); STREAMS].map(|()| self.context.new_stream().unwrap())
+    }
+
+    fn add(&self, data: u64, stream: &CudaStream) {
+        let mut launch = stream.launch_builder(&self.add);
+        launch.arg(&data).arg(&WORDS).arg(&1u32);
         // SAFETY: these are the kernel's parameters; there are so many words.
-        unsafe {
-            let add = self.add.cu_function();
-            result::launch_kernel(add, grid_dim, block_dim, 0, stream, &mut arguments)
-        }
-        .unwrap();
+        unsafe { launch.launch(LaunchConfig::for_num_elems(WORDS)) }.unwrap();
     }
 }
 
@@ -96,61 +93,28 @@ fn halves() -> [u64; 2] {
     halves
 }
 
-fn stream() -> Stream {
-    result::stream::create(StreamKind::NonBlocking).unwrap()
-}
-
-fn event() -> sys::CUevent {
-    result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).unwrap()
-}
-
-fn upload(to: u64, from: u64, stream: Stream) {
+fn upload(to: u64, from: u64, stream: &CudaStream) {
     // SAFETY: both have so many bytes.
-    unsafe { sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, BYTES, stream) }
+    unsafe { sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, BYTES, stream.cu_stream()) }
         .result()
         .unwrap();
 }
 
-fn download(to: u64, from: u64, stream: Stream) {
+fn download(to: u64, from: u64, stream: &CudaStream) {
     // SAFETY: both have so many bytes.
-    unsafe { sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, BYTES, stream) }.result().unwrap();
-}
-
-/// `later` waits for what `earlier` has to do by now.
-fn wait(later: Stream, earlier: Stream) {
-    let event = event();
-    // SAFETY: the streams and the event are there.
-    unsafe {
-        result::event::record(event, earlier).unwrap();
-        let default = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        result::stream::wait_event(later, event, default).unwrap();
-    }
-}
-
-fn synchronize(stream: Stream) {
-    // SAFETY: the stream is there.
-    unsafe { result::stream::synchronize(stream) }.unwrap();
-}
-
-/// Asks until the stream has nothing left to do.
-fn query(stream: Stream) {
-    loop {
-        // SAFETY: the stream is there.
-        match unsafe { sys::cuStreamQuery(stream) } {
-            sys::CUresult::CUDA_SUCCESS => return,
-            status => assert_eq!(status, sys::CUresult::CUDA_ERROR_NOT_READY),
-        }
-    }
+    unsafe { sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, BYTES, stream.cu_stream()) }
+        .result()
+        .unwrap();
 }
 
 /// An upload in one stream, a kernel in another, and what is done between.
-fn hand_over(order: impl FnOnce(Stream, Stream)) -> Vec<String> {
+fn hand_over(order: impl FnOnce(&CudaStream, &CudaStream)) -> Vec<String> {
     let program = Program::begin();
-    let (first, second) = (stream(), stream());
+    let [first, second] = program.streams();
     let (data, [half, _]) = (device("data"), halves());
-    upload(data, half, first);
-    order(second, first);
-    program.add(data, second);
+    upload(data, half, &first);
+    order(&second, &first);
+    program.add(data, &second);
     program.conflicts()
 }
 
@@ -165,12 +129,11 @@ fn a_missing_wait_between_an_upload_and_a_kernel_is_named() {
 #[test]
 fn a_missing_wait_is_named_also_if_the_kernel_failed_for_it() {
     let program = Program::begin_on(2);
-    let (first, second) = (stream(), stream());
+    let [first, second] = program.streams();
     let (data, [half, _]) = (device("data"), halves());
-    upload(data, half, first);
-    program.add(data, second);
-    // SAFETY: the stream is there. Its kernel reads what nobody has written.
-    assert!(unsafe { result::stream::synchronize(second) }.is_err());
+    upload(data, half, &first);
+    program.add(data, &second);
+    assert!(second.synchronize().is_err(), "the kernel reads what nobody has written");
     let ledger = told("workbookEmulatorLedger").parse().unwrap();
     let [conflict] = &unordered(&ledger)[..] else { panic!("one") };
     assert_eq!((conflict.first.number, conflict.second.number), (1, 2));
@@ -178,29 +141,24 @@ fn a_missing_wait_is_named_also_if_the_kernel_failed_for_it() {
 
 #[test]
 fn an_event_or_the_host_orders_them() {
-    assert!(hand_over(wait).is_empty());
-    assert!(hand_over(|_, first| synchronize(first)).is_empty());
-    assert!(hand_over(|_, first| query(first)).is_empty());
-    for asks in [synchronize_event, query_event] {
-        let named = hand_over(|_, first| {
-            let event = event();
-            // SAFETY: both are there.
-            unsafe { result::event::record(event, first) }.unwrap();
-            asks(event);
-        });
+    // Asks until the stream has nothing left to do, or the event is over.
+    let query = |first: &CudaStream| {
+        // SAFETY: the stream is there.
+        while let Err(error) = unsafe { sys::cuStreamQuery(first.cu_stream()) }.result() {
+            assert_eq!(error.0, sys::CUresult::CUDA_ERROR_NOT_READY);
+        }
+    };
+    let query_event = |event: CudaEvent| while !event.is_complete() {};
+    let recorded = |first: &CudaStream| first.record_event(None).unwrap();
+    for named in [
+        hand_over(|later, earlier| later.join(earlier).unwrap()),
+        hand_over(|_, first| first.synchronize().unwrap()),
+        hand_over(|_, first| query(first)),
+        hand_over(|_, first| recorded(first).synchronize().unwrap()),
+        hand_over(|_, first| query_event(recorded(first))),
+    ] {
         assert_eq!(named, [""; 0]);
     }
-}
-
-fn synchronize_event(event: sys::CUevent) {
-    // SAFETY: the event is there.
-    unsafe { result::event::synchronize(event) }.unwrap();
-}
-
-/// Asks until the event is over.
-fn query_event(event: sys::CUevent) {
-    // SAFETY: the event is there.
-    while unsafe { result::event::query(event) }.is_err() {}
 }
 
 #[test]
@@ -208,14 +166,17 @@ fn the_legacy_default_stream_orders_blocking_streams() {
     let named = |kind| {
         let program = Program::begin();
         let other = result::stream::create(kind).unwrap();
+        // SAFETY: the stream is there, and stays.
+        let other = unsafe { program.context.wrap_borrowed_stream(other) };
         let (data, [half, _]) = (device("data"), halves());
-        upload(data, half, std::ptr::null_mut());
-        program.add(data, other);
-        upload(data, half, std::ptr::null_mut());
+        let legacy = program.context.default_stream();
+        upload(data, half, &legacy);
+        program.add(data, &other);
+        upload(data, half, &legacy);
         program.conflicts()
     };
-    assert!(named(StreamKind::Default).is_empty());
-    let named = named(StreamKind::NonBlocking);
+    assert!(named(result::stream::StreamKind::Default).is_empty());
+    let named = named(result::stream::StreamKind::NonBlocking);
     assert_eq!(named.len(), 2);
     assert!(named[0].starts_with("upload 1 (the default stream) writes `data`"));
 }
@@ -224,16 +185,16 @@ fn the_legacy_default_stream_orders_blocking_streams() {
 fn a_pinned_half_that_is_used_again_without_a_wait_is_named() {
     let named = |waits: bool| {
         let program = Program::begin();
-        let (up, down) = (stream(), stream());
+        let [up, down] = program.streams();
         let (data, [half, _]) = (device("data"), halves());
         let other = device("other");
-        upload(data, half, up);
-        wait(down, up);
-        download(half, data, down);
+        upload(data, half, &up);
+        down.join(&up).unwrap();
+        download(half, data, &down);
         if waits {
-            synchronize(down);
+            down.synchronize().unwrap();
         }
-        upload(other, half, up);
+        upload(other, half, &up);
         program.conflicts()
     };
     assert!(named(true).is_empty());
@@ -247,16 +208,16 @@ fn a_pinned_half_that_is_used_again_without_a_wait_is_named() {
 #[test]
 fn copies_that_block_and_pageable_memory() {
     let program = Program::begin();
-    let (first, second) = (stream(), stream());
+    let [first, second] = program.streams();
     let (data, mut words) = (device("data"), vec![7u32; WORDS as usize]);
     // SAFETY: both have so many bytes; the second call blocks.
     unsafe {
-        result::memcpy_htod_async(data, &words, first).unwrap();
+        result::memcpy_htod_async(data, &words, first.cu_stream()).unwrap();
         words.fill(8);
-        result::memcpy_dtoh_async(&mut words, data, first).unwrap();
+        result::memcpy_dtoh_async(&mut words, data, first.cu_stream()).unwrap();
     }
     assert!(words.iter().all(|word| *word == 7));
-    program.add(data, second);
+    program.add(data, &second);
     let ledger = program.end();
     assert!(unordered(&ledger).is_empty());
     let [upload, download, _] = &ledger.operations[..] else { panic!("three") };
@@ -264,16 +225,15 @@ fn copies_that_block_and_pageable_memory() {
     assert_eq!(ledger.waits[0].operation, 2);
 }
 
-/// Batches go up, through a kernel and down, each in one of so many streams.
-fn batches(streams: usize) -> Ledger {
+/// Six batches go up, through a kernel and down, each in one of so many streams.
+fn batches<const STREAMS: usize>() -> Ledger {
     let program = Program::begin();
-    let stages: Vec<_> = (0..streams).map(|_| (stream(), device("stage"))).collect();
+    let stages = program.streams::<STREAMS>().map(|stream| (stream, device("stage")));
     let [input, output] = halves();
-    for batch in 0..6 {
-        let (stream, data) = stages[batch % streams];
-        upload(data, input, stream);
-        program.add(data, stream);
-        download(output, data, stream);
+    for (stream, data) in stages.iter().cycle().take(6) {
+        upload(*data, input, stream);
+        program.add(*data, stream);
+        download(output, *data, stream);
     }
     program.end()
 }
@@ -283,7 +243,7 @@ fn two_stages_take_much_less_than_one() {
     let rate = BYTES as f64 / 10.0; // each step takes 10 microseconds
     let (upload, download, memory, launch) = (rate, rate, 2.0 * rate, 0.0);
     let costs = Costs { upload, download, memory, launch, ..Costs::default() };
-    let (serial, staged) = (batches(1), batches(2));
+    let (serial, staged) = (batches::<1>(), batches::<2>());
     let makespan = |ledger| schedule(ledger, &costs).makespan().round();
     assert_eq!((makespan(&serial), makespan(&staged)), (180.0, 100.0));
     let overlap = |ledger| schedule(ledger, &costs).overlap[&0].round();
@@ -297,14 +257,14 @@ fn two_stages_take_much_less_than_one() {
 #[test]
 fn a_graph_is_one_call_and_keeps_its_order() {
     let program = Program::begin();
-    let (stream, side) = (program.context.new_stream().unwrap(), stream());
+    let [stream, side] = program.streams();
     let (data, other, [half, _]) = (device("data"), device("other"), halves());
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-    upload(data, half, stream.cu_stream());
-    wait(side, stream.cu_stream());
-    program.add(data, side);
-    upload(other, half, stream.cu_stream());
-    wait(stream.cu_stream(), side);
+    upload(data, half, &stream);
+    side.join(&stream).unwrap();
+    program.add(data, &side);
+    upload(other, half, &stream);
+    stream.join(&side).unwrap();
     let flags = sys::CUgraphInstantiate_flags(0);
     let graph = stream.end_capture(flags).unwrap().unwrap();
     graph.launch().unwrap();
@@ -322,21 +282,21 @@ fn a_graph_is_one_call_and_keeps_its_order() {
 #[test]
 fn memory_of_a_pool_that_is_used_again_too_early_is_named() {
     let program = Program::begin();
-    let (first, second) = (stream(), stream());
+    let [first, second] = program.streams();
     let [half, output] = halves();
     // SAFETY: whether the order is right is what is asked here.
-    let take = || unsafe { result::malloc_async(first, BYTES) }.unwrap();
+    let take = || unsafe { result::malloc_async(first.cu_stream(), BYTES) }.unwrap();
     let old = take();
     name(old, "old");
-    upload(old, half, first);
-    wait(second, first);
-    download(output, old, second);
+    upload(old, half, &first);
+    second.join(&first).unwrap();
+    download(output, old, &second);
     // SAFETY: as above.
-    unsafe { result::free_async(old, first) }.unwrap();
+    unsafe { result::free_async(old, first.cu_stream()) }.unwrap();
     let new = take();
     assert_eq!(new, old);
     name(new, "new");
-    upload(new, half, first);
+    upload(new, half, &first);
     assert_eq!(
         program.conflicts(),
         [
@@ -353,17 +313,19 @@ fn memory_of_a_pool_that_is_used_again_too_early_is_named() {
 #[test]
 fn a_pool_gives_memory_to_another_stream_after_the_free() {
     let program = Program::begin();
-    let (first, second) = (stream(), stream());
+    let [first, second] = program.streams();
     let [half, _] = halves();
-    // SAFETY: each is freed in the stream that used it, or never.
-    let take = |stream| unsafe { result::malloc_async(stream, 2 << 20) }.unwrap();
-    let old = take(first);
-    upload(old, half, first);
+    let take = |stream: &CudaStream| {
+        // SAFETY: each is freed in the stream that used it, or never.
+        unsafe { result::malloc_async(stream.cu_stream(), 2 << 20) }.unwrap()
+    };
+    let old = take(&first);
+    upload(old, half, &first);
     // SAFETY: as above.
-    unsafe { result::free_async(old, first) }.unwrap();
-    let new = take(second);
+    unsafe { result::free_async(old, first.cu_stream()) }.unwrap();
+    let new = take(&second);
     assert_eq!(new, old, "it fills a chunk of the pool");
-    upload(new, half, second);
+    upload(new, half, &second);
     assert_eq!(program.conflicts(), [""; 0]);
 }
 
@@ -377,13 +339,13 @@ fn two_gpus_and_the_parts_of_a_buffer() {
         (device("near"), far)
     };
     name(near + 1024, "the rest");
-    let (stream, [half, _]) = (stream(), halves());
-    upload(near, half, stream);
-    program.add(near, stream);
+    let ([stream], [half, _]) = (program.streams(), halves());
+    upload(near, half, &stream);
+    program.add(near, &stream);
     // SAFETY: both have so many bytes.
     unsafe {
         let (to, from) = (other.cu_ctx(), program.context.cu_ctx());
-        result::memcpy_peer_async(to, far, from, near, BYTES, stream)
+        result::memcpy_peer_async(to, far, from, near, BYTES, stream.cu_stream())
     }
     .unwrap();
     let ledger = program.end();

@@ -4,24 +4,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
-use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
+mod common;
+
 use std::path::Path;
 use std::process::Command;
 
 /// Its output and what the driver says of it, under a schedule.
 fn run(argument: &str, seed: &str) -> (String, String) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own-program");
-    std::fs::create_dir_all(&folder).unwrap();
-    let library = std::env::current_exe().unwrap().with_file_name("libemulated_driver.so");
-    match symlink(library, folder.join("libcuda.so")) {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => {} // the other test makes it, too
-        made => made.unwrap(),
-    }
     let ended = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--package", "emulated-driver", "--example", "missing-wait"])
         .args(["--", argument])
-        .env("LD_LIBRARY_PATH", folder)
+        .env("LD_LIBRARY_PATH", common::folder())
         .env("WORKBOOK_EMULATED_ORDER", "1")
         .env("WORKBOOK_EMULATED_SCHEDULE", seed)
         .env_remove("CUDA_VISIBLE_DEVICES")

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, c_void};
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, LazyLock};
@@ -18,23 +19,30 @@ use cudarc::nvrtc::Ptx;
 /// Enough for every test of a file to have one for itself.
 const GPUS: &str = "16";
 
-/// Starts this program again where the loader finds the emulated driver, which cargo has built
-/// beside it, before any other.
+/// A folder, for `LD_LIBRARY_PATH`, with the emulated driver, which cargo has built beside this
+/// program, under the names by which programs look for NVIDIA's.
+pub(crate) fn folder() -> PathBuf {
+    let folder = std::env::current_exe().unwrap().with_file_name("emulated-driver");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["libcuda.so", "libcuda.so.1"] {
+        match symlink("../libemulated_driver.so", folder.join(name)) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {} // other tests make it, too
+            made => made.unwrap(),
+        }
+    }
+    folder
+}
+
+/// Starts this program again where the loader finds the emulated driver before any other.
 static LOADED: LazyLock<()> = LazyLock::new(|| {
-    let program = std::env::current_exe().unwrap();
-    let folder = program.with_file_name("emulated-driver");
+    let folder = folder();
     if std::env::var_os("LD_LIBRARY_PATH").is_some_and(|path| *path == *folder) {
         // SAFETY: opens the library, and looks a name up.
         let ours = unsafe { sys::culib().get::<*const ()>(b"workbookEmulatorCounts") };
         assert!(ours.is_ok(), "the loader finds another libcuda.so than the emulated one");
         return;
     }
-    std::fs::create_dir_all(&folder).unwrap();
-    match symlink("../libemulated_driver.so", folder.join("libcuda.so")) {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => {} // other tests make it, too
-        made => made.unwrap(),
-    }
-    let mut again = Command::new(program);
+    let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(std::env::args_os().skip(1)).env("LD_LIBRARY_PATH", folder);
     again.env("WORKBOOK_EMULATED_GPUS", GPUS).env_remove("CUDA_VISIBLE_DEVICES");
     panic!("it does not start: {}", again.exec());
