@@ -106,13 +106,19 @@ impl Trial {
         })
     }
 
-    /// All GPUs, each with a stream and the kernels.
+    /// The first GPU, with a stream and the kernels.
+    pub fn gpu(&self) -> Result<Gpu> {
+        self.gpu_of(self.context())
+    }
+
+    /// All GPUs, likewise.
     pub fn gpus(&self) -> Result<Vec<Gpu>> {
-        let gpu = |context: &Arc<CudaContext>| {
-            let (context, kernels) = (context.clone(), self.kernels(context)?);
-            Ok(Gpu { stream: context.new_stream()?, context, kernels })
-        };
-        self.contexts.iter().map(gpu).collect()
+        self.contexts.iter().map(|context| self.gpu_of(context)).collect()
+    }
+
+    fn gpu_of(&self, context: &Arc<CudaContext>) -> Result<Gpu> {
+        let (context, kernels) = (context.clone(), self.kernels(context)?);
+        Ok(Gpu { stream: context.new_stream()?, context, kernels })
     }
 
     /// Calls the learner's code, with the ledger open: it keeps what the last such call did. What
@@ -148,6 +154,42 @@ impl Trial {
     /// Calls pinned memory of the host's by a name.
     pub fn name_host<T>(&self, memory: &[T], name: &str) {
         self.emulator.name(memory.as_ptr() as u64, name);
+    }
+
+    /// So many zeros in device memory, called by a name.
+    pub fn zeros(
+        &self,
+        stream: &Arc<CudaStream>,
+        count: usize,
+        name: &str,
+    ) -> Result<CudaSlice<f32>> {
+        let memory = stream.alloc_zeros(count)?;
+        self.name(&memory, stream, name);
+        Ok(memory)
+    }
+
+    /// These numbers in device memory, called by a name.
+    pub fn upload(
+        &self,
+        stream: &Arc<CudaStream>,
+        numbers: &[f32],
+        name: &str,
+    ) -> Result<CudaSlice<f32>> {
+        let memory = stream.clone_htod(numbers)?;
+        self.name(&memory, stream, name);
+        Ok(memory)
+    }
+
+    /// Compares what is in device memory, as [`Trial::equal`] does.
+    pub fn equal_on_gpu(
+        &mut self,
+        what: &str,
+        stream: &Arc<CudaStream>,
+        found: &CudaSlice<f32>,
+        wanted: &[f32],
+    ) -> Result<()> {
+        self.equal(what, &stream.clone_dtoh(found)?, wanted);
+        Ok(())
     }
 
     /// Compares what the learner's code made; the first difference is told.
@@ -192,17 +234,17 @@ impl Trial {
     }
 }
 
-/// What to say of the first download that the host has not waited for: it knows the order of a
-/// stream.
+/// Whether the host has waited for an operation: it knows the order of a stream.
+pub fn is_known(ledger: &Ledger, number: usize) -> bool {
+    let stream = |number: usize| ledger.operations[number - 1].stream;
+    let mut waits = ledger.waits.iter();
+    waits.any(|w| w.operation >= number && stream(w.operation) == stream(number))
+}
+
+/// What to say of the first download that the host has not waited for.
 fn in_flight(ledger: &Ledger) -> String {
-    let operations = &ledger.operations;
-    let stream = |number: usize| operations[number - 1].stream;
-    let is_known = |number: usize| {
-        let mut waits = ledger.waits.iter();
-        waits.any(|w| w.operation >= number && stream(w.operation) == stream(number))
-    };
-    let mut downloads = operations.iter().filter(|o| o.kind == Kind::Download);
-    match downloads.find(|download| !is_known(download.number)) {
+    let mut downloads = ledger.operations.iter().filter(|o| o.kind == Kind::Download);
+    match downloads.find(|download| !is_known(ledger, download.number)) {
         Some(Operation { number, stream, .. }) => format!(
             "; nothing had waited for download {number} in stream {stream} when the function \
              returned"
@@ -246,6 +288,18 @@ pub fn pinned_download_bytes(ledger: &Ledger) -> usize {
 
 fn bytes<'r>(ranges: impl Iterator<Item = &'r Range>) -> usize {
     ranges.map(|range| range.bytes as usize).sum()
+}
+
+/// Bytes that a GPU, of so many, has sent to others at most, and that one has got from others.
+pub fn most_sent_and_received(ledger: &Ledger, gpus: usize) -> [usize; 2] {
+    let (mut sent, mut received) = (vec![0; gpus], vec![0; gpus]);
+    for operation in &ledger.operations {
+        if let Kind::PeerCopy { from, to } = operation.kind {
+            sent[from] += operation.bytes as usize;
+            received[to] += operation.bytes as usize;
+        }
+    }
+    [sent, received].map(|of_each| of_each.into_iter().max().unwrap_or(0))
 }
 
 /// How many kernels run one after another up to each operation, itself included, on a GPU with

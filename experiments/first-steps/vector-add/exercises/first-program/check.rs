@@ -1,8 +1,7 @@
-use trial::{Result, Trial, numbers};
+use trial::{Gpu, Result, Trial, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let stream = trial.context().new_stream()?;
-    let kernels = trial.kernels(trial.context())?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for count in [1, 1000, 100_003] {
         let (a, b) = (numbers(count, 0), numbers(count, 1));
         let wanted: Vec<_> = a.iter().zip(&b).map(|(a, b)| a + b).collect();

@@ -12,12 +12,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let sources = sources.collect::<Result<Vec<_>>>()?;
         let inputs = sources.iter().map(|source| source.as_slice());
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let gpu = (0..arrays).map(|_| streams[0].alloc_zeros::<f32>(count));
-        let mut gpu = gpu.collect::<Result<Vec<_>, _>>()?;
+        let new = |n| trial.zeros(&streams[0], count, &format!("array {n}"));
+        let mut gpu = (0..arrays).map(new).collect::<Result<Vec<_>>>()?;
         context.synchronize()?;
-        for (number, memory) in gpu.iter().enumerate() {
-            trial.name(memory, &streams[0], &format!("array {number}"));
-        }
         let results = trial
             .watch(&format!("{arrays} arrays of {count} numbers"), || {
                 mine::run(&streams, &kernels, &inputs, &mut gpu, factor)

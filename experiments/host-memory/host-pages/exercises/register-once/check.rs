@@ -16,11 +16,8 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let mut wanted = numbers(count, 0);
         for (number, target) in targets.iter().enumerate() {
             step(&mut wanted);
-            trial.equal(
-                &format!("target {number}"),
-                &stream.clone_dtoh(target)?,
-                &wanted,
-            );
+            let what = format!("target {number}");
+            trial.equal_on_gpu(&what, &stream, target, &wanted)?;
         }
         trial.size("pinned_bytes", pinned_upload_bytes(&trial.ledger()));
         trial.size("count", count);

@@ -16,7 +16,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let title = format!("{count} numbers through halves of {half}");
         trial
             .watch(&title, || mine::upload(&stream, &source, halves, &mut target))?;
-        trial.equal("target", &stream.clone_dtoh(&target)?, &source);
+        trial.equal_on_gpu("target", &stream, &target, &source)?;
         trial.size("count", count);
         let ledger = trial.ledger();
         trial.size("staged_bytes", pinned_upload_bytes(&ledger));

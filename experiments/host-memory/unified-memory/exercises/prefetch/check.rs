@@ -1,11 +1,10 @@
-use trial::{Kind, Ledger, Result, Trial, numbers};
+use trial::{Gpu, Kind, Ledger, Result, Trial, is_known, numbers};
 
 /// Bytes of the model's page.
 const PAGE: usize = trial::ledger::PAGE_BYTES as usize;
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let stream = trial.context().new_stream()?;
-    let kernels = trial.kernels(trial.context())?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for (count, part) in
         [(1, 0..1), (100_000, 20_001..20_777), (300_000, 70_000..200_003)]
     {
@@ -33,13 +32,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
 
 /// Prefetches that the host has not waited for.
 fn in_flight(ledger: &Ledger) -> usize {
-    let waits =
-        ledger.waits.iter().map(|wait| &ledger.operations[wait.operation - 1]);
-    let waits: Vec<_> = waits.map(|last| (last.stream, last.number)).collect();
     let prefetches =
         ledger.operations.iter().filter(|o| matches!(o.kind, Kind::Prefetch { .. }));
-    let is_done = |stream, number| {
-        waits.iter().any(|(other, last)| *other == stream && *last >= number)
-    };
-    prefetches.filter(|prefetch| !is_done(prefetch.stream, prefetch.number)).count()
+    prefetches.filter(|prefetch| !is_known(ledger, prefetch.number)).count()
 }

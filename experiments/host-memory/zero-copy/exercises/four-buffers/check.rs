@@ -1,8 +1,9 @@
-use trial::{Result, Trial, numbers, pinned_download_bytes, pinned_upload_bytes};
+use trial::{
+    Gpu, Result, Trial, numbers, pinned_download_bytes, pinned_upload_bytes,
+};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let stream = trial.context().new_stream()?;
-    let kernels = trial.kernels(trial.context())?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for (count, steps) in [(1, 1), (33, 3), (5001, 6)] {
         let [mut field, weights] = [0, 1].map(|seed| numbers(count, seed));
         let step =

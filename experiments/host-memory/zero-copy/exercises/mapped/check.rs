@@ -1,8 +1,7 @@
-use trial::{Result, Trial, numbers};
+use trial::{Gpu, Result, Trial, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let stream = trial.context().new_stream()?;
-    let kernels = trial.kernels(trial.context())?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for (count, steps) in [(1, 1), (1000, 3), (10_001, 12)] {
         // Powers of two, so that totals are exact.
         let factors: Vec<_> =

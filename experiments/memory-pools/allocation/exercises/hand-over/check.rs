@@ -14,8 +14,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let upload = |input: &Vec<f32>| streams[0].clone_htod(input);
         let batches = inputs.iter().map(upload).collect::<Result<Vec<_>, _>>()?;
         let mut results = inputs.iter().map(upload).collect::<Result<Vec<_>, _>>()?;
-        let block = streams[0].alloc_zeros::<f32>(length)?;
-        trial.name(&block, &streams[0], "the block");
+        let block = trial.zeros(&streams[0], length, "the block")?;
         context.synchronize()?;
         let mut lender = Lender::new(block);
         let title = format!("turns of streams {turns:?}");
@@ -34,8 +33,8 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         for (n, (result, input)) in results.iter().zip(&inputs).enumerate() {
             let wanted: Vec<f32> =
                 input.iter().zip(&bias).map(|(x, bias)| x + (x + bias)).collect();
-            let found = streams[0].clone_dtoh(result)?;
-            trial.equal(&format!("result of turn {n}"), &found, &wanted);
+            let what = format!("result of turn {n}");
+            trial.equal_on_gpu(&what, &streams[0], result, &wanted)?;
         }
         trial.size(
             "moves",

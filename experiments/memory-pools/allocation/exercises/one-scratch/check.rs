@@ -1,9 +1,7 @@
-use trial::{Result, Trial, numbers};
+use trial::{Gpu, Result, Trial, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let context = trial.context().clone();
-    let kernels = trial.kernels(&context)?;
-    let stream = context.new_stream()?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     let bias = numbers(1000, 0);
     let bias_on_gpu = stream.clone_htod(&bias)?;
     for lengths in [vec![], vec![1], vec![33, 1000, 2, 999], vec![500; 100]] {
@@ -21,11 +19,8 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         for (turn, (result, input)) in results.iter().zip(&inputs).enumerate() {
             let wanted: Vec<f32> =
                 input.iter().zip(&bias).map(|(x, bias)| x + (x + bias)).collect();
-            trial.equal(
-                &format!("results[{turn}]"),
-                &stream.clone_dtoh(result)?,
-                &wanted,
-            );
+            let what = format!("results[{turn}]");
+            trial.equal_on_gpu(&what, &stream, result, &wanted)?;
         }
         trial.size("batches", lengths.len());
     }

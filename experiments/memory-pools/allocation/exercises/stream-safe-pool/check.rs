@@ -13,13 +13,11 @@ pub fn check(trial: &mut Trial) -> Result<()> {
     let context = trial.context().clone();
     let streams = [context.new_stream()?, context.new_stream()?];
     let kernels = trial.kernels(&context)?;
-    let sums = streams.each_ref().map(|stream| stream.alloc_zeros::<f32>(COUNT));
-    let [first, second] = sums;
-    let mut sums = [first?, second?];
+    let mut sums = [
+        trial.zeros(&streams[0], COUNT, "sum 0")?,
+        trial.zeros(&streams[1], COUNT, "sum 1")?,
+    ];
     context.synchronize()?;
-    for (sum, name) in sums.iter().zip(["sum 0", "sum 1"]) {
-        trial.name(sum, &streams[0], name);
-    }
 
     let mut pool = mine::Pool::new(CAP_BYTES); // lives until all work is done
     trial.watch("1,000 requests, and some more", || {
@@ -40,8 +38,8 @@ pub fn check(trial: &mut Trial) -> Result<()> {
                 .zip(input)
                 .for_each(|(wanted, number)| *wanted += 2.0 * number);
         }
-        let found = streams[turn].clone_dtoh(sum)?;
-        trial.equal(&format!("the sum of stream {turn}"), &found, &wanted);
+        let what = format!("the sum of stream {turn}");
+        trial.equal_on_gpu(&what, &streams[turn], sum, &wanted)?;
     }
     let ledger = trial.ledger();
     trial.size("first_allocations", allocations_before_last_kernel(&ledger));

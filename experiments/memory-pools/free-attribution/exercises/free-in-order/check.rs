@@ -21,11 +21,8 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         for (number, (result, input)) in results.iter().zip(&inputs).enumerate() {
             let wanted: Vec<_> =
                 input.iter().zip(&bias).map(|(a, b)| a + b).collect();
-            trial.equal(
-                &format!("result {number}"),
-                &compute.clone_dtoh(result)?,
-                &wanted,
-            );
+            let what = format!("result {number}");
+            trial.equal_on_gpu(&what, &compute, result, &wanted)?;
         }
         trial.size("batches", batches);
         trial.size("count", count);

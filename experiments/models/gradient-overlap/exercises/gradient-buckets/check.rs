@@ -58,8 +58,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             }
         }
         for (rank, gpu) in gpus.iter().enumerate() {
-            let found = gpu.stream.clone_dtoh(&net.weights.borrow()[rank])?;
-            trial.equal(&format!("on GPU {rank}: weights"), &found, &wanted);
+            let what = format!("on GPU {rank}: weights");
+            let weights = &net.weights.borrow()[rank];
+            trial.equal_on_gpu(&what, &gpu.stream, weights, &wanted)?;
         }
         let calls = net.calls.borrow();
         let small =
@@ -93,17 +94,16 @@ impl Net {
         let (mut gradients, mut inboxes) = (vec![], vec![]);
         for (rank, gpu) in gpus.iter().enumerate() {
             let owner = gpu.context.new_stream()?;
+            let name = |what| format!("{what} of GPU {rank}");
+            let zeros = |count, what| trial.zeros(&owner, count, &name(what));
             batches.push(owner.clone_htod(&numbers(count, rank + 1))?);
-            weights.push(owner.clone_htod(&numbers(count, 0))?);
-            gradients.push(owner.alloc_zeros(count)?);
-            inboxes.push(owner.alloc_zeros(count + gpus.len())?);
-            trial.name(&weights[rank], &owner, &format!("weights of GPU {rank}"));
-            trial.name(
-                &gradients[rank],
+            weights.push(trial.upload(
                 &owner,
-                &format!("gradients of GPU {rank}"),
-            );
-            trial.name(&inboxes[rank], &owner, &format!("inbox of GPU {rank}"));
+                &numbers(count, 0),
+                &name("weights"),
+            )?);
+            gradients.push(zeros(count, "gradients")?);
+            inboxes.push(zeros(count + gpus.len(), "inbox")?);
             owner.synchronize()?;
         }
         Ok(Net {

@@ -11,19 +11,19 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             (0..n).map(|rank| [-2.0, 0.5, 4.0, -0.25][rank % 4]).collect();
         let mut batch = vec![];
         for (rank, gpu) in gpus.iter().enumerate() {
+            let name = format!("batch on GPU {rank}");
             batch.push(match rank {
-                0 => gpu.stream.clone_htod(&all)?,
-                _ => gpu.stream.alloc_zeros(count)?,
+                0 => trial.upload(&gpu.stream, &all, &name)?,
+                _ => trial.zeros(&gpu.stream, count, &name)?,
             });
-            trial.name(&batch[rank], &gpu.stream, &format!("batch on GPU {rank}"));
             gpu.stream.synchronize()?;
         }
         let title = format!("{count} numbers through {n} GPUs");
         trial.watch(&title, || mine::forward(&gpus, &mut batch, &factors))?;
         let product: f32 = factors.iter().product();
         let wanted: Vec<f32> = all.iter().map(|x| x * product).collect();
-        let found = gpus[n - 1].stream.clone_dtoh(&batch[n - 1])?;
-        trial.equal("what comes out", &found, &wanted);
+        let (stream, last) = (&gpus[n - 1].stream, &batch[n - 1]);
+        trial.equal_on_gpu("what comes out", stream, last, &wanted)?;
         trial.size("numbers", count);
         trial.size("gpus", n);
         trial.size("least", (0..n).map(|gpu| computed(trial, gpu)).min().unwrap_or(0));

@@ -1,5 +1,4 @@
-use trial::ledger::Kind;
-use trial::{Result, Trial, numbers};
+use trial::{Result, Trial, most_sent_and_received, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
     let gpus = trial.gpus()?;
@@ -9,12 +8,12 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let (mut gradients, mut inboxes, mut sums) = (vec![], vec![], vec![]);
         for (rank, gpu) in gpus.iter().enumerate() {
             let part = length * rank / n..length * (rank + 1) / n;
-            gradients.push(gpu.stream.clone_htod(&all[rank])?);
-            inboxes.push(gpu.stream.clone_htod(&numbers(length, 77))?);
-            sums.push(gpu.stream.clone_htod(&numbers(part.len(), 78))?);
-            trial.name(&gradients[rank], &gpu.stream, &format!("gradients of GPU {rank}"));
-            trial.name(&inboxes[rank], &gpu.stream, &format!("inbox of GPU {rank}"));
-            trial.name(&sums[rank], &gpu.stream, &format!("sum of GPU {rank}"));
+            let upload = |numbers: &[f32], what| {
+                trial.upload(&gpu.stream, numbers, &format!("{what} of GPU {rank}"))
+            };
+            gradients.push(upload(&all[rank], "gradients")?);
+            inboxes.push(upload(&numbers(length, 77), "inbox")?);
+            sums.push(upload(&numbers(part.len(), 78), "sum")?);
             gpu.stream.synchronize()?;
         }
         let title = format!("{length} gradients on each of {n} GPUs");
@@ -25,22 +24,13 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             let part = length * rank / n..length * (rank + 1) / n;
             let column = |i: usize| all.iter().map(|data| data[i]).sum::<f32>();
             let wanted: Vec<f32> = part.map(column).collect();
-            let found = gpu.stream.clone_dtoh(&sums[rank])?;
-            trial.equal(&format!("on GPU {rank}: sum"), &found, &wanted);
+            let what = format!("on GPU {rank}: sum");
+            trial.equal_on_gpu(&what, &gpu.stream, &sums[rank], &wanted)?;
         }
         trial.size("length", length);
         trial.size("gpus", n);
-        trial.size("most", (0..n).map(|gpu| received(trial, gpu)).max().unwrap_or(0));
+        let [_, received] = most_sent_and_received(&trial.ledger(), n);
+        trial.size("most", received);
     }
     Ok(())
-}
-
-/// Bytes that a GPU has got from others.
-fn received(trial: &Trial, gpu: usize) -> usize {
-    let ledger = trial.ledger();
-    let is_received =
-        |kind: &Kind| matches!(kind, Kind::PeerCopy { to, .. } if *to == gpu);
-    let copies =
-        ledger.operations.iter().filter(|operation| is_received(&operation.kind));
-    copies.map(|operation| operation.bytes as usize).sum()
 }

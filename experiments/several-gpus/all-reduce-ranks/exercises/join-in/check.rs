@@ -12,10 +12,10 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let shares: Vec<Vec<_>> = (0..gpus.len())
             .map(|rank| (0..counts[rank]).map(|turn| batch(rank, turn)).collect())
             .collect();
-        let gradients = gpus.iter().map(|gpu| gpu.stream.alloc_zeros::<f32>(LENGTH));
-        let mut gradients = gradients.collect::<Result<Vec<_>, _>>()?;
-        for (rank, (gpu, gradient)) in gpus.iter().zip(&gradients).enumerate() {
-            trial.name(gradient, &gpu.stream, &format!("gradient of rank {rank}"));
+        let mut gradients = vec![];
+        for (rank, gpu) in gpus.iter().enumerate() {
+            let name = format!("gradient of rank {rank}");
+            gradients.push(trial.zeros(&gpu.stream, LENGTH, &name)?);
             gpu.stream.synchronize()?;
         }
         let mut sums: Vec<Vec<f32>> = vec![];

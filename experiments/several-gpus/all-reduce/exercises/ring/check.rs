@@ -1,5 +1,4 @@
-use trial::ledger::Kind;
-use trial::{Result, Trial, anyhow, numbers, peer_access};
+use trial::{Result, Trial, anyhow, most_sent_and_received, numbers, peer_access};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
     let gpus = trial.gpus()?;
@@ -9,15 +8,12 @@ pub fn check(trial: &mut Trial) -> Result<()> {
     let n = gpus.len();
     for length in [n, n + 1, 999, 20_003] {
         let all: Vec<_> = (0..n).map(|rank| numbers(length, rank)).collect();
-        let data =
-            gpus.iter().zip(&all).map(|(gpu, all)| gpu.stream.clone_htod(all));
-        let mut data = data.collect::<Result<Vec<_>, _>>()?;
         let chunk = length.div_ceil(n);
-        let inboxes = gpus.iter().map(|gpu| gpu.stream.alloc_zeros(chunk));
-        let mut inboxes = inboxes.collect::<Result<Vec<_>, _>>()?;
+        let (mut data, mut inboxes) = (vec![], vec![]);
         for (rank, gpu) in gpus.iter().enumerate() {
-            trial.name(&data[rank], &gpu.stream, &format!("data of GPU {rank}"));
-            trial.name(&inboxes[rank], &gpu.stream, &format!("inbox of GPU {rank}"));
+            let name = |what| format!("{what} of GPU {rank}");
+            data.push(trial.upload(&gpu.stream, &all[rank], &name("data"))?);
+            inboxes.push(trial.zeros(&gpu.stream, chunk, &name("inbox"))?);
             gpu.stream.synchronize()?;
         }
         let title = format!("{length} numbers on each of {n} GPUs");
@@ -25,22 +21,13 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let column = |i: usize| all.iter().map(|data| data[i]).sum::<f32>();
         let wanted: Vec<f32> = (0..length).map(column).collect();
         for (rank, gpu) in gpus.iter().enumerate() {
-            let found = gpu.stream.clone_dtoh(&data[rank])?;
-            trial.equal(&format!("on GPU {rank}: data"), &found, &wanted);
+            let what = format!("on GPU {rank}: data");
+            trial.equal_on_gpu(&what, &gpu.stream, &data[rank], &wanted)?;
         }
         trial.size("chunk", chunk);
         trial.size("gpus", n);
-        trial.size("most", (0..n).map(|gpu| sent(trial, gpu)).max().unwrap_or(0));
+        let [sent, _] = most_sent_and_received(&trial.ledger(), n);
+        trial.size("most", sent);
     }
     Ok(())
-}
-
-/// Bytes that a GPU has sent to others.
-fn sent(trial: &Trial, gpu: usize) -> usize {
-    let ledger = trial.ledger();
-    let is_sent =
-        |kind: &Kind| matches!(kind, Kind::PeerCopy { from, .. } if *from == gpu);
-    let copies =
-        ledger.operations.iter().filter(|operation| is_sent(&operation.kind));
-    copies.map(|operation| operation.bytes as usize).sum()
 }

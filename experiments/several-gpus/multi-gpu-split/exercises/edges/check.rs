@@ -11,15 +11,12 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             let edge = wanted.get(begin(rank + 1)).copied().unwrap_or(0.0);
             [&wanted[begin(rank)..begin(rank + 1)], &[edge]].concat()
         };
-        let now = gpus.iter().enumerate();
-        let now = now.map(|(rank, gpu)| gpu.stream.clone_htod(&piece(rank)));
-        let mut now = now.collect::<Result<Vec<_>, _>>()?;
-        let next = gpus.iter().zip(&now);
-        let next = next.map(|(gpu, now)| gpu.stream.alloc_zeros(now.len()));
-        let mut next = next.collect::<Result<Vec<_>, _>>()?;
+        let (mut now, mut next) = (vec![], vec![]);
         for (rank, gpu) in gpus.iter().enumerate() {
-            trial.name(&now[rank], &gpu.stream, &format!("buffer 0 of GPU {rank}"));
-            trial.name(&next[rank], &gpu.stream, &format!("buffer 1 of GPU {rank}"));
+            let name = |buffer| format!("buffer {buffer} of GPU {rank}");
+            let piece = piece(rank);
+            now.push(trial.upload(&gpu.stream, &piece, &name(0))?);
+            next.push(trial.zeros(&gpu.stream, piece.len(), &name(1))?);
             gpu.stream.synchronize()?;
         }
         let title = format!("{steps} steps of {count} numbers on {n} GPUs");

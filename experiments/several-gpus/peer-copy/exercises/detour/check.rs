@@ -5,15 +5,13 @@ pub fn check(trial: &mut Trial) -> Result<()> {
     for length in [1, 33, 10_001] {
         let all: Vec<_> =
             (0..gpus.len()).map(|rank| numbers(length, rank)).collect();
-        let parts =
-            gpus.iter().zip(&all).map(|(gpu, all)| gpu.stream.clone_htod(all));
-        let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
-        let mut sum = gpus[0].stream.alloc_zeros(length)?;
+        let mut sum = trial.zeros(&gpus[0].stream, length, "sum")?;
+        let mut parts = vec![];
         for (rank, gpu) in gpus.iter().enumerate() {
-            trial.name(&parts[rank], &gpu.stream, &format!("part {rank}"));
+            let name = format!("part {rank}");
+            parts.push(trial.upload(&gpu.stream, &all[rank], &name)?);
             gpu.stream.synchronize()?;
         }
-        trial.name(&sum, &gpus[0].stream, "sum");
         let title = format!("{length} numbers on each of {} GPUs", gpus.len());
         trial.watch(&title, || {
             for (gpu, part) in gpus.iter().zip(&mut parts) {
@@ -23,7 +21,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         })?;
         let column = |i: usize| all.iter().map(|part| 2.0 * part[i]).sum::<f32>();
         let wanted: Vec<f32> = (0..length).map(column).collect();
-        trial.equal("sum", &gpus[0].stream.clone_dtoh(&sum)?, &wanted);
+        trial.equal_on_gpu("sum", &gpus[0].stream, &sum, &wanted)?;
         trial.size("length", length);
         trial.size("gpus", gpus.len());
     }

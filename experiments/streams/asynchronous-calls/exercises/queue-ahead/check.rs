@@ -6,11 +6,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
     for (count, length) in [(1, 1), (3, 33), (12, 1000)] {
         let streams = (0..count).map(|_| context.new_stream());
         let streams = streams.collect::<Result<Vec<_>, _>>()?;
-        let buffers = streams.iter().map(|stream| stream.alloc_zeros(length));
-        let mut buffers = buffers.collect::<Result<Vec<_>, _>>()?;
-        for (i, buffer) in buffers.iter().enumerate() {
-            trial.name(buffer, &streams[i], &format!("buffer {i}"));
-        }
+        let new =
+            |i: usize| trial.zeros(&streams[i], length, &format!("buffer {i}"));
+        let mut buffers = (0..count).map(new).collect::<Result<Vec<_>>>()?;
         let all: Vec<f32> =
             (0..count).flat_map(|seed| numbers(length, seed)).collect();
         let input = pinned(&context, all.len(), |i| all[i])?;

@@ -9,12 +9,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let mut memory = pinned(&context, 2 * length, |_| 0.0)?;
         let (one, other) = memory.as_mut_slice()?.split_at_mut(length);
         let mut slots = [one, other];
-        let mut halves =
-            [compute.alloc_zeros(length)?, compute.alloc_zeros(length)?];
-        let mut sum = compute.alloc_zeros(length)?;
-        trial.name(&halves[0], &compute, "half 0");
-        trial.name(&halves[1], &compute, "half 1");
-        trial.name(&sum, &compute, "sum");
+        let zeros = |name| trial.zeros(&compute, length, name);
+        let mut halves = [zeros("half 0")?, zeros("half 1")?];
+        let mut sum = zeros("sum")?;
         compute.synchronize()?;
         let make = |turn: usize, slot: &mut [f32]| {
             let _ = marks.record_event(None); // for the ledger
@@ -32,7 +29,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             let batch = numbers(length, turn);
             wanted.iter_mut().zip(batch).for_each(|(sum, number)| *sum += number);
         }
-        trial.equal("sum", &compute.clone_dtoh(&sum)?, &wanted);
+        trial.equal_on_gpu("sum", &compute, &sum, &wanted)?;
         trial.size("batches", count);
         trial.size("beside", made_beside_copies(&trial.ledger()));
     }

@@ -1,9 +1,7 @@
-use trial::{Result, Trial, numbers, pinned};
+use trial::{Gpu, Result, Trial, numbers, pinned};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let context = trial.context().clone();
-    let kernels = trial.kernels(&context)?;
-    let stream = context.new_stream()?;
+    let Gpu { context, stream, kernels } = trial.gpu()?;
     for (count, length) in [(1, 1), (3, 33), (12, 4000)] {
         let all: Vec<f32> =
             (0..count).flat_map(|seed| numbers(length, seed)).collect();
@@ -11,15 +9,11 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let batches: Vec<_> = memory.as_slice()?.chunks(length).collect();
         let begin = pinned(&context, length, |i| (i % 100) as f32)?;
         let begin = begin.as_slice()?;
-        let mut halves = [stream.alloc_zeros(length)?, stream.alloc_zeros(length)?];
-        let mut sums = [stream.alloc_zeros(length)?, stream.alloc_zeros(length)?];
-        for i in [0, 1] {
-            trial.name(&halves[i], &stream, &format!("half {i}"));
-            trial.name(&sums[i], &stream, &format!("sum {i}"));
-        }
+        let zeros = |name| trial.zeros(&stream, length, name);
+        let mut halves = [zeros("half 0")?, zeros("half 1")?];
+        let mut sums = [zeros("sum 0")?, zeros("sum 1")?];
         let one = stream.clone_htod(&[1.0])?;
-        let mut counter = stream.alloc_zeros(1)?;
-        trial.name(&counter, &stream, "counter");
+        let mut counter = trial.zeros(&stream, 1, "counter")?;
         stream.synchronize()?;
         trial.watch(&format!("{count} batches"), || {
             let (halves, sums) = (&mut halves, &mut sums);
@@ -39,9 +33,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             let column = |i: usize| mine.clone().map(|batch| batch[i]).sum::<f32>();
             let wanted: Vec<f32> =
                 (0..length).map(|i| begin[i] + column(i)).collect();
-            trial.equal(&format!("sums[{lane}]"), &stream.clone_dtoh(sum)?, &wanted);
+            trial.equal_on_gpu(&format!("sums[{lane}]"), &stream, sum, &wanted)?;
         }
-        trial.equal("counter", &stream.clone_dtoh(&counter)?, &[count as f32]);
+        trial.equal_on_gpu("counter", &stream, &counter, &[count as f32])?;
         trial.size("batches", count);
     }
     Ok(())

@@ -1,9 +1,7 @@
-use trial::{Result, Trial, numbers};
+use trial::{Gpu, Result, Trial, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let context = trial.context().clone();
-    let kernels = trial.kernels(&context)?;
-    let stream = context.new_stream()?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for (count, layers, length) in [(1, 1, 1), (3, 5, 33), (50, 20, 100)] {
         let weights: Vec<_> =
             (0..layers).map(|seed| numbers(length, seed)).collect();
@@ -14,8 +12,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let batches = inputs.iter().map(upload).collect::<Result<Vec<_>, _>>()?;
         let results = inputs.iter().map(|_| stream.alloc_zeros(length));
         let mut results = results.collect::<Result<Vec<_>, _>>()?;
-        let mut x = stream.alloc_zeros(length)?;
-        trial.name(&x, &stream, "x");
+        let mut x = trial.zeros(&stream, length, "x")?;
         stream.synchronize()?;
         trial.watch(&format!("{count} batches, {layers} layers"), || {
             mine::run(&stream, &kernels, &on_gpu, &batches, &mut x, &mut results)
@@ -24,11 +21,8 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             let all = |i: usize| weights.iter().map(|layer| layer[i]).sum::<f32>();
             let wanted: Vec<f32> =
                 (0..length).map(|i| inputs[turn][i] + all(i)).collect();
-            trial.equal(
-                &format!("results[{turn}]"),
-                &stream.clone_dtoh(result)?,
-                &wanted,
-            );
+            let what = format!("results[{turn}]");
+            trial.equal_on_gpu(&what, &stream, result, &wanted)?;
         }
         trial.size("batches", count);
         trial.size("layers", layers);

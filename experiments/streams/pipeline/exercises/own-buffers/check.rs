@@ -1,9 +1,7 @@
-use trial::{Result, Trial, numbers, pinned};
+use trial::{Gpu, Result, Trial, numbers, pinned};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let context = trial.context().clone();
-    let kernels = trial.kernels(&context)?;
-    let stream = context.new_stream()?;
+    let Gpu { context, stream, kernels } = trial.gpu()?;
     for (count, length) in [(1, 4), (10, 4), (29_700, 1000)] {
         let (all, weights) = (numbers(count, 3), numbers(length, 8));
         let input = pinned(&context, count, |i| all[i])?;
@@ -11,11 +9,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let (input, output) = (input.as_slice()?, output.as_mut_slice()?);
         let chunks = count.div_ceil(length);
         let buffers = |what| {
-            let buffer = |i| {
-                let buffer = stream.alloc_zeros(length)?;
-                trial.name(&buffer, &stream, &format!("{what} {i}"));
-                Ok(buffer)
-            };
+            let buffer = |i| trial.zeros(&stream, length, &format!("{what} {i}"));
             (0..chunks).map(buffer).collect::<Result<Vec<_>>>()
         };
         let (mut arriving, mut leaving) = (buffers("arriving")?, buffers("leaving")?);

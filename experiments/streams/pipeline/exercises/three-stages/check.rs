@@ -1,21 +1,15 @@
-use trial::{Result, Trial, numbers, pinned};
+use trial::{Gpu, Result, Trial, numbers, pinned};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let context = trial.context().clone();
-    let kernels = trial.kernels(&context)?;
-    let stream = context.new_stream()?;
+    let Gpu { context, stream, kernels } = trial.gpu()?;
     for (count, length) in [(1, 4), (10, 4), (29_700, 1000)] {
         let (all, weights) = (numbers(count, 3), numbers(length, 8));
         let input = pinned(&context, count, |i| all[i])?;
         let mut output = pinned(&context, count, |_| 0.0)?;
         let (input, output) = (input.as_slice()?, output.as_mut_slice()?);
-        let buffer = || stream.alloc_zeros(length);
-        let mut arriving = [buffer()?, buffer()?];
-        let mut leaving = [buffer()?, buffer()?];
-        for pair in [0, 1] {
-            trial.name(&arriving[pair], &stream, &format!("arriving {pair}"));
-            trial.name(&leaving[pair], &stream, &format!("leaving {pair}"));
-        }
+        let buffer = |name| trial.zeros(&stream, length, name);
+        let mut arriving = [buffer("arriving 0")?, buffer("arriving 1")?];
+        let mut leaving = [buffer("leaving 0")?, buffer("leaving 1")?];
         let on_gpu = stream.clone_htod(&weights)?;
         stream.synchronize()?;
         let chunks = count.div_ceil(length);

@@ -1,19 +1,15 @@
-use trial::{Result, Trial, numbers, pinned};
+use trial::{Gpu, Result, Trial, numbers, pinned};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let context = trial.context().clone();
-    let kernels = trial.kernels(&context)?;
-    let stream = context.new_stream()?;
+    let Gpu { context, stream, kernels } = trial.gpu()?;
     for (count, length) in [(1, 4), (10, 4), (29_700, 1000)] {
         let all = numbers(count, 3);
         let input = pinned(&context, count, |i| all[i])?;
         let mut output = pinned(&context, count, |_| 0.0)?;
         let (input, output) = (input.as_slice()?, output.as_mut_slice()?);
-        let buffer = || stream.alloc_zeros(length);
-        let mut buffers = [buffer()?, buffer()?, buffer()?];
-        for (i, buffer) in buffers.iter().enumerate() {
-            trial.name(buffer, &stream, &format!("buffer {i}"));
-        }
+        let buffer = |name| trial.zeros(&stream, length, name);
+        let mut buffers =
+            [buffer("buffer 0")?, buffer("buffer 1")?, buffer("buffer 2")?];
         stream.synchronize()?;
         let chunks = count.div_ceil(length);
         let found = trial.watch(&format!("{chunks} chunks"), || {

@@ -9,12 +9,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             (0..count).flat_map(|seed| numbers(length, seed)).collect();
         let memory = pinned(&context, all.len(), |i| all[i])?;
         let batches: Vec<_> = memory.as_slice()?.chunks(length).collect();
-        let mut halves =
-            [compute.alloc_zeros(length)?, compute.alloc_zeros(length)?];
-        let mut sum = compute.alloc_zeros(length)?;
-        trial.name(&halves[0], &compute, "half 0");
-        trial.name(&halves[1], &compute, "half 1");
-        trial.name(&sum, &compute, "sum");
+        let zeros = |name| trial.zeros(&compute, length, name);
+        let mut halves = [zeros("half 0")?, zeros("half 1")?];
+        let mut sum = zeros("sum")?;
         compute.synchronize()?;
         trial.watch(&format!("{count} batches"), || {
             mine::add_up(
@@ -28,7 +25,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         })?;
         let column = |i: usize| batches.iter().map(|batch| batch[i]).sum::<f32>();
         let wanted: Vec<f32> = (0..length).map(column).collect();
-        trial.equal("sum", &compute.clone_dtoh(&sum)?, &wanted);
+        trial.equal_on_gpu("sum", &compute, &sum, &wanted)?;
         trial.size("batches", count);
     }
     Ok(())

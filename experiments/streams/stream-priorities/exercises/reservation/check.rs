@@ -18,11 +18,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let upload = |seed| queue.clone_htod(&numbers(length, seed));
         let on_gpu = (0..steps).map(upload).collect::<Result<Vec<_>, _>>()?;
         let (mut weights, question) = (upload(50)?, upload(60)?);
-        let mut copy = queue.alloc_zeros::<f32>(length)?;
-        let mut answer = queue.alloc_zeros::<f32>(length)?;
         trial.name(&weights, &queue, "weights");
-        trial.name(&copy, &queue, "copy");
-        trial.name(&answer, &queue, "answer");
+        let mut copy = trial.zeros(&queue, length, "copy")?;
+        let mut answer = trial.zeros(&queue, length, "answer")?;
         queue.synchronize()?;
         trial.watch(&format!("{steps} steps of {length} weights"), || {
             mine::run(
@@ -37,11 +35,11 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         })?;
         let asked = numbers(length, 60);
         let wanted: Vec<f32> = (0..length).map(|i| begin[i] + asked[i]).collect();
-        trial.equal("answer", &queue.clone_dtoh(&answer)?, &wanted);
+        trial.equal_on_gpu("answer", &queue, &answer, &wanted)?;
         let all =
             |i: usize| (0..steps).map(|seed| numbers(length, seed)[i]).sum::<f32>();
         let trained: Vec<f32> = (0..length).map(|i| begin[i] + all(i)).collect();
-        trial.equal("weights", &queue.clone_dtoh(&weights)?, &trained);
+        trial.equal_on_gpu("weights", &queue, &weights, &trained)?;
 
         let ledger = trial.ledger();
         let is_answer =

@@ -1,15 +1,14 @@
-use trial::{Kind, Ledger, Result, Trial, numbers};
+use trial::{Gpu, Kind, Ledger, Result, Trial, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let stream = trial.context().new_stream()?;
-    let kernels = trial.kernels(trial.context())?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for count in [1, 100_003] {
         let data = numbers(count, 0);
         let wanted: Vec<_> = data.iter().map(|number| 2.0 * number).collect();
         let title = format!("{count} numbers");
         let (product, _) =
             trial.watch(&title, || mine::timed(&stream, &kernels, &data))?;
-        trial.equal("product", &stream.clone_dtoh(&product)?, &wanted);
+        trial.equal_on_gpu("product", &stream, &product, &wanted)?;
         told(trial, &trial.ledger());
     }
     Ok(())

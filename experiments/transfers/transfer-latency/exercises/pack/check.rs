@@ -8,7 +8,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
             lengths.map(|(seed, length)| numbers(*length, seed)).collect();
         let title = format!("{} pieces", pieces.len());
         let all = trial.watch(&title, || mine::upload(&stream, &pieces))?;
-        trial.equal("all", &stream.clone_dtoh(&all)?, &pieces.concat());
+        trial.equal_on_gpu("all", &stream, &all, &pieces.concat())?;
     }
     Ok(())
 }

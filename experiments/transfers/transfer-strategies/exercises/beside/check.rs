@@ -11,12 +11,9 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         let [a, b] =
             [pinned(&context, count, |i| a[i])?, pinned(&context, count, |i| b[i])?];
         let inputs = [a.as_slice()?, b.as_slice()?];
-        let new = || stream.alloc_zeros::<f32>(count);
-        let mut gpu = [new()?, new()?, new()?];
+        let new = |name| trial.zeros(&stream, count, name);
+        let mut gpu = [new("a")?, new("b")?, new("sums")?];
         context.synchronize()?;
-        for (memory, name) in gpu.iter().zip(["a", "b", "sums"]) {
-            trial.name(memory, &stream, name);
-        }
         let sums = trial.watch(&format!("{count} numbers"), || {
             mine::scale_and_add(
                 [&stream, &copies],

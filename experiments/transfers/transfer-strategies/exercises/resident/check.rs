@@ -1,8 +1,7 @@
-use trial::{Result, Trial, numbers};
+use trial::{Gpu, Result, Trial, numbers};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
-    let stream = trial.context().new_stream()?;
-    let kernels = trial.kernels(trial.context())?;
+    let Gpu { stream, kernels, .. } = trial.gpu()?;
     for (count, steps) in [(33, 0), (1, 1), (10_001, 20)] {
         // Powers of two, so that results are exact.
         let factors: Vec<_> =
