@@ -31,7 +31,11 @@ fn refused(json: &str, field: &str, problem: &str) {
 
 /// The golden record with `value` put at `place`, such as `measurements[0].seconds[1]`.
 fn with(place: &str, value: Value) -> String {
-    let mut file = golden();
+    changed(GOLDEN, place, value)
+}
+
+fn changed(record: &str, place: &str, value: Value) -> String {
+    let mut file: Value = serde_json::from_str(record).unwrap();
     let pointer = format!("/{}", place.replace(['.', '['], "/").replace(']', ""));
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     match file.pointer_mut(parent).unwrap() {
@@ -150,27 +154,16 @@ fn values_that_do_not_go_together() {
 }
 
 #[test]
-fn only_measured_records_have_clocks() {
-    for (field, value) in
-        [("sm_clock_khz", json!(1)), ("throttle_reasons", json!(["sw_power_cap"]))]
-    {
-        let emulated = include_str!("golden/emulated/example.json");
-        let mut file: Value = serde_json::from_str(emulated).unwrap();
-        file["measurements"][0][field] = value;
-        refused(
-            &file.to_string(),
-            "measurements[0].sm_clock_khz",
-            "only a measured record has clocks",
-        );
+fn only_measured_records_have_clocks_and_times() {
+    let emulated = include_str!("golden/emulated/example.json");
+    let (clock, reasons) = ("measurements[0].sm_clock_khz", "measurements[0].throttle_reasons");
+    for (place, value, field, problem) in [
+        (clock, json!(1), clock, "only a measured record has clocks"),
+        (reasons, json!(["sw_power_cap"]), clock, "only a measured record has clocks"),
+        ("gather_seconds", json!([1.0]), "gather_seconds", "only a measured record has times"),
+    ] {
+        refused(&changed(emulated, place, value), field, problem);
     }
-}
-
-#[test]
-fn only_measured_records_have_times() {
-    let mut file: Value =
-        serde_json::from_str(include_str!("golden/emulated/example.json")).unwrap();
-    file["gather_seconds"] = json!([1.0]);
-    refused(&file.to_string(), "gather_seconds", "only a measured record has times");
 }
 
 /// Every object of the golden record but the maps, as JSON pointers with the paths that
@@ -217,34 +210,12 @@ fn unknown_fields_at_every_level() {
 #[test]
 fn missing_fields_at_every_level() {
     // A field that may be null, or a map that is empty, may also be left out.
-    let optional = [
-        "revision",
-        "dirty",
-        "driver",
-        "numa_nodes",
-        "virtualised",
-        "ecc",
-        "pcie",
-        "nvlink",
-        "max_generation",
-        "max_width",
-        "version",
-        "link_bytes_per_second",
-        "vbios",
-        "board_part_number",
-        "memory_celsius",
-        "gather_seconds",
-        "kernel",
-        "further_kernels",
-        "sm_clock_khz",
-        "memory_clock_khz",
-        "temperature_celsius",
-        "power_milliwatts",
-        "throttle_reasons",
-        "model",
-        "counters",
-        "remarks",
-    ];
+    let optional = "
+        revision dirty driver numa_nodes virtualised ecc pcie nvlink max_generation max_width
+        version link_bytes_per_second vbios board_part_number memory_celsius gather_seconds
+        kernel further_kernels sm_clock_khz memory_clock_khz temperature_celsius
+        power_milliwatts throttle_reasons model counters remarks";
+    let optional: Vec<_> = optional.split_whitespace().collect();
     for (place, path) in OBJECTS {
         let object = golden();
         let object = object.pointer(place).unwrap().as_object().unwrap();
