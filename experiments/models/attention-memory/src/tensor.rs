@@ -53,7 +53,8 @@ const THREADS: u32 = 128;
 const TILES_BYTES: usize = (QUERIES + 2 * KEYS) * HEAD * size_of::<u16>();
 /// The same with two tiles of each of K and V.
 const LEAN_TILES_BYTES: usize = (QUERIES + 4 * KEYS) * HEAD * size_of::<u16>();
-/// The same with instructions of four warps, with two tiles of each of K and V, from a multiple of 1,024 bytes on.
+/// The same with instructions of four warps, with two tiles of each of K and V, from a
+/// multiple of 1,024 bytes on.
 const HOPPER_THREADS: u32 = 384;
 const HOPPER_TILES_BYTES: usize = (1 + 2 * 2) * 128 * HEAD * size_of::<u16>() + 1024;
 /// Heads in the guide: 4 sequences, 32 heads each.
@@ -135,22 +136,13 @@ fn measure(
     Ok(())
 }
 
-/// The instruction that multiplies.
-#[derive(Clone, Copy)]
-enum Way {
-    Mma,
-    /// The same, with fewer instructions around it.
-    Lean,
-    Wgmma,
-}
-
-impl Way {
-    fn name(self) -> &'static str {
-        match self {
-            Way::Mma => "tensor",
-            Way::Lean => "lean",
-            Way::Wgmma => "wgmma",
-        }
+lab::words! {
+    /// The instruction that multiplies.
+    enum Way {
+        Mma = "tensor",
+        /// The same, with fewer instructions around it.
+        Lean = "lean",
+        Wgmma = "wgmma",
     }
 }
 
@@ -163,9 +155,8 @@ struct Ways {
 
 impl Ways {
     fn all(&self) -> impl Iterator<Item = Way> {
-        [Some(Way::Mma), Some(Way::Lean), self.wgmma.as_ref().map(|_| Way::Wgmma)]
-            .into_iter()
-            .flatten()
+        let has = |way: &Way| *way != Way::Wgmma || self.wgmma.is_some();
+        Way::ALL.into_iter().filter(has)
     }
 }
 
@@ -207,41 +198,23 @@ impl<'a> Run<'a> {
             block_dim: (threads, 1, 1),
             shared_mem_bytes: bytes as u32,
         };
-        match (way, &self.ways.wgmma) {
-            (Way::Wgmma, Some(kernels)) => {
+        let Ways { mma, lean, wgmma } = self.ways;
+        let causal = causal.into();
+        match (way, wgmma) {
+            (Way::Wgmma, Some(wgmma)) => {
                 let map =
                     |array| tensor_map(stream, array, [HEAD, tokens, heads], 128);
                 let (q, k, v) = (map(q)?, map(k)?, map(v)?);
                 let config = config(HOPPER_THREADS, HOPPER_TILES_BYTES);
-                kernels.flash(stream, config, q, k, v, out, n, scale, causal.into())
+                wgmma.flash(stream, config, q, k, v, out, n, scale, causal)
             }
             (Way::Lean, _) => {
                 let config = config(THREADS, LEAN_TILES_BYTES);
-                self.ways.lean.flash(
-                    stream,
-                    config,
-                    q,
-                    k,
-                    v,
-                    out,
-                    n,
-                    scale,
-                    causal.into(),
-                )
+                lean.flash(stream, config, q, k, v, out, n, scale, causal)
             }
             _ => {
                 let config = config(THREADS, TILES_BYTES);
-                self.ways.mma.flash(
-                    stream,
-                    config,
-                    q,
-                    k,
-                    v,
-                    out,
-                    n,
-                    scale,
-                    causal.into(),
-                )
+                mma.flash(stream, config, q, k, v, out, n, scale, causal)
             }
         }
     }
@@ -258,14 +231,9 @@ impl<'a> Run<'a> {
         let [q, k, v] = &self.inputs;
         let inputs: Inputs = [widened(q)?, widened(k)?, widened(v)?];
         let mut expected = stream.alloc_zeros(count)?;
-        let mut scores = attention.scores(shape, Method::HeadByHead)?;
-        attention.run(
-            shape,
-            Method::HeadByHead,
-            &inputs,
-            &mut scores,
-            &mut expected,
-        )?;
+        let method = Method::HeadByHead;
+        let mut scores = attention.scores(shape, method)?;
+        attention.run(shape, method, &inputs, &mut scores, &mut expected)?;
         attention.compare(shape, &widened(&self.out)?, &expected, BOUND)
     }
 }

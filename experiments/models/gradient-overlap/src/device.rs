@@ -77,12 +77,8 @@ impl Libraries {
         let nccl = if is_real { nccl::available() } else { missing() };
         if let Err(why) = &nccl {
             lab.skip(Case::new("nccl"), format!("{why}; a simple kernel sums"));
-            for (from, to) in
-                contexts.iter().flat_map(|a| contexts.iter().map(move |b| (a, b)))
-            {
-                if let Access::Refused(why) = peer_access::enable(from, to)? {
-                    return Err(CannotRun(why).into());
-                }
+            if let Access::Refused(why) = peer_access::enable_all(contexts)? {
+                return Err(CannotRun(why).into());
             }
         }
         Ok(Libraries { products, nccl: nccl.is_ok() })
