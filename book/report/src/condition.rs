@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use excerpt::page::{Comparison, Sign};
+use record::expression::{Expression, Operand};
+use record::units;
 
 use crate::both::{Both, Here};
 use crate::estimate::Runs;
@@ -87,9 +89,10 @@ impl Condition {
             let runs: Both<Runs> = quantities.runs(difference)?;
             if let Some(run) = runs.reference.find(|value| !sign.holds(value)) {
                 return Err(format!(
-                    "`{}` is not so on the {}{run}",
+                    "`{}` is not so on the {}{run}: {}",
                     self.text,
-                    records.label(&runs.from)
+                    records.label(&runs.from),
+                    values(difference, quantities)?
                 ));
             }
             let runs = runs.map(|runs| runs.find(|value| !sign.holds(value)).is_none());
@@ -97,6 +100,23 @@ impl Condition {
         }
         Ok(all)
     }
+}
+
+/// What the references' quantities in an expression are, over all runs, as they are compared.
+fn values(expression: &str, quantities: &Quantities) -> Result<String, String> {
+    let mut said = vec![];
+    for operand in Expression::parse(expression)?.operands() {
+        let Operand::Name(name) = operand else { continue };
+        let range = quantities.runs(name)?.reference.estimate().range;
+        let [least, most] = [range.0, range.1].map(|end| match end.abs() {
+            1e-3..1e5 => units::number(end),
+            _ => format!("{end:.2e}"),
+        });
+        let to = if least == most { String::new() } else { format!(" to {most}") };
+        said.push(format!("`{name}` is {least}{to}"));
+    }
+    said.dedup();
+    Ok(said.join(", "))
 }
 
 /// What stands before a sentence whose condition was found to be so.

@@ -242,7 +242,8 @@ fn a_sentence_holds_in_every_run_or_is_not_said() {
     check_parts(&expanded(&fixture, "copy"), &[value]);
     fixture.record(&run("slow", 0.5));
     write(&fixture, "pinned > 20e9");
-    let problem = "`pinned > 20e9` is not so on the H200, in the run `slow`";
+    let problem =
+        "`pinned > 20e9` is not so on the H200, in the run `slow`: `pinned` is 1.43e10 to 2.85e10";
     assert!(fixture.problems()[0].ends_with(problem), "{:?}", fixture.problems());
     for (condition, problem) in [
         ("pinned", "`pinned` compares nothing, and is no condition's name"),
@@ -409,7 +410,7 @@ fn a_charts_title_is_another_machines_too_where_it_holds() {
     let holds = format!("holds = \"speedup > 9\"\ntitle = \"{title}");
     let page = changed(COPY, &format!("title = \"{title}"), &holds);
     fixture.write("book/src/copy.md", &page);
-    let problem = "[chart.copies]: `speedup > 9` is not so on the H200";
+    let problem = "[chart.copies]: `speedup > 9` is not so on the H200: `speedup` is 3.67";
     assert!(fixture.problems()[0].ends_with(problem), "{:?}", fixture.problems());
 }
 
@@ -1588,7 +1589,7 @@ fn goals_that_cannot_be_judged() {
         at_least = 3.0 => at_least = 3.0\nat_most = 4.0 => goal "Pinned memory is three times as fast": takes one of `at_least` and `at_most`
         achieved = "speedup" => achieved = "none" => goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
         unit = "×" => unit = "%" => goal "Pinned memory is three times as fast": `speedup` is in `×`, not `%`
-        at_least = 3.0 => at_least = 3.0\nholds = "speedup > 9" => goal "Pinned memory is three times as fast": `speedup > 9` is not so on the H200
+        at_least = 3.0 => at_least = 3.0\nholds = "speedup > 9" => goal "Pinned memory is three times as fast": `speedup > 9` is not so on the H200: `speedup` is 3.67
         page = "copy" => page = "none" => goal "Pinned memory is three times as fast": there is no page `none.md` in the book
         {{peak}} => {{none}} => goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
         {{peak}} => {{peak => goal "Pinned memory is three times as fast": `{{` has no `}}`
