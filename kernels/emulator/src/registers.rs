@@ -392,14 +392,14 @@ impl Value for bool {
 /// Makes an [`Operation`] of what it does in one lane: `operation!(|a: u32| -> u64 …)`, or with a
 /// style `operation!(|a: u32; style| -> u64 …)`. It is called for each lane.
 macro_rules! operation {
-    (|$($name:ident: $type:ty),* $(; $style:ident)?| -> $result:ty { $body:expr }) => {{
+    (|$($name:ident: $type:ty),* $(; $style:ident)?| -> $result:ty { $($body:tt)* }) => {{
         use $crate::registers::{Compute, Operation, Role, Value};
 
         fn lane(operands: &[u64; 4]) -> u64 {
             let [$($name,)* ..] = operands;
             $(let $name = <$type as Value>::of(*$name);)*
             $(let $style = operands[3] as u8;)?
-            let result: $result = $body;
+            let result: $result = { $($body)* };
             result.widened()
         }
 
@@ -419,7 +419,7 @@ pub(crate) use operation;
 /// own over all lanes, which becomes vector instructions: many times faster, if what it does
 /// is simple, and many times longer to compile.
 macro_rules! vector_operation {
-    (|$($name:ident: $type:ty),*| -> $result:ty { $body:expr }) => {{
+    (|$($name:ident: $type:ty),*| -> $result:ty { $($body:tt)* }) => {{
         use $crate::WARP;
         use $crate::registers::{Compute, Operands, Operation, Registers, Role, Value};
 
@@ -429,7 +429,7 @@ macro_rules! vector_operation {
             $(let $name = <$type as Value>::row(registers, $name);)*
             for lane in 0..WARP {
                 $(let $name = <$type as Value>::get($name, lane);)*
-                let value: $result = $body;
+                let value: $result = { $($body)* };
                 values[lane] = value.bits();
             }
             <$result as Value>::put(registers, operands.result, &values);

@@ -240,13 +240,10 @@ fn permutation(form: &mut Form<'_>) -> Option<Operation> {
     macro_rules! made {
         (|$place:ident, $choice:ident| $byte:expr) => {
             operation!(|a: u32, b: u32, choice: u32| -> u32 {
-                {
-                    let bytes = join(a, b).to_le_bytes();
-                    let byte = |$place: u32, $choice: u32| $byte;
-                    let chosen =
-                        [0, 1, 2, 3].map(|place| bytes[byte(place, choice & 3) as usize & 7]);
-                    u32::from_le_bytes(chosen)
-                }
+                let bytes = join(a, b).to_le_bytes();
+                let byte = |$place: u32, $choice: u32| $byte;
+                let chosen = [0, 1, 2, 3].map(|place| bytes[byte(place, choice & 3) as usize & 7]);
+                u32::from_le_bytes(chosen)
             })
         };
     }

@@ -67,11 +67,11 @@ fn chosen<Number: Numbers>(
 /// An operation on `f32` in the given style, that its body may ask for.
 macro_rules! single {
     ($style:ident, |$($name:ident),*| $body:expr) => {
-        operation!(|$($name: f32),*; $style| -> f32 {{
+        operation!(|$($name: f32),*; $style| -> f32 {
             let $style = Style::of($style);
             $(let $name = $style.operand($name);)*
             $style.result($body)
-        }})
+        })
         .styled($style.bits())
     };
 }
