@@ -430,6 +430,7 @@ impl<'a> Decoder<'a> {
             "redux" => self.reduce(name, operands),
             "mma" => self.multiply(name, operands),
             "ldmatrix" => self.load_matrices(name, operands),
+            "movmatrix" => self.transpose_matrix(name, operands),
             "wmma" => self.fragment(name, operands),
             "activemask" => {
                 let [result] = self.exactly(name, operands)?;

@@ -146,6 +146,33 @@ fn lanes_meet_in_divergent_code() {
 }
 
 #[test]
+fn matrices_between_lanes() {
+    // Element e of a warp's matrix is e; its lanes have two each, row after row.
+    let body = "
+        mad.lo.u32 %r2, %r0, 0x20002, 0x10000;
+        setp.lt.u32 %p1, %r0, LANES;
+        @%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r2;
+        mov.u32 %r1, %r2;";
+    check(64, &body.replace("LANES", "64"), |t| {
+        let first = t / 32 * 64 + t % 4 * 16 + t % 32 / 4;
+        first | (first + 8) << 16
+    });
+    let unwritten = "
+        ld.param.u64 %d1, [out];
+        ld.global.u32 %r2, [%d1];
+        movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2;
+        add.u32 %r1, %r3, 1;";
+    let (kind, text) = results(32, unwritten).unwrap_err();
+    assert_eq!(kind, FaultKind::Uninitialised, "{text}");
+    let (kind, text) = results(64, &body.replace("LANES", "48")).unwrap_err();
+    assert_eq!(kind, FaultKind::InactiveLane);
+    assert!(
+        text.contains("lanes 0-15 of warp 1 execute movmatrix, and lanes 16-31 do not"),
+        "{text}"
+    );
+}
+
+#[test]
 fn lanes_that_never_come() {
     let body = "
         setp.lt.u32 %p1, %r0, 16;
@@ -201,6 +228,7 @@ fn what_is_not_supported_is_an_error() {
         ("vote.all.pred %p1, %p2;", "vote.all.pred"),
         ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),
         ("barrier.cluster.arrive;", "barrier.cluster.arrive"),
+        ("movmatrix.sync.aligned.m8n8.b16 %r1, %r0;", "movmatrix.sync.aligned.m8n8.b16"),
         ("vadd4.u32.u32.u32 %r1, %r0, 1, 2;", "vadd4.u32.u32.u32"),
         ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [t, {%r0}];", "tex.1d.v4.s32.s32"),
     ] {

@@ -3,9 +3,10 @@
 use crate::decode::{Decoder, Result};
 use crate::matrix::{Element, Fragment, Side};
 use crate::program::{
-    Access, Address, LoadMatrices, Matrix, Multiply, Op, Preset, Scope, Special, Strength,
+    Access, Address, LoadMatrices, Matrix, Multiply, Op, Preset, Scope, Shuffle, ShuffleKind,
+    Special, Strength,
 };
-use crate::registers::{Class, Slot, operation};
+use crate::registers::{Class, Role, Slot, operation};
 use crate::space::Space;
 use crate::syntax::Operand;
 use crate::table::{self, Form};
@@ -55,6 +56,40 @@ impl Decoder<'_> {
         self.note_width(Space::Shared, 16);
         let load = LoadMatrices { address, transposed, results: results.into() };
         self.emit(Op::LoadMatrices(Box::new(load)))
+    }
+
+    /// `movmatrix`: the two elements that a lane gets are in two lanes, four apart.
+    pub(super) fn transpose_matrix(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
+        let mut form = Form::new(name);
+        self.aligned(&mut form, name)?;
+        let fits = form.take("m8n8") && form.take("trans") && form.only_type() == Some("b16");
+        if !fits || !form.modifiers.is_empty() {
+            return Err(self.unsupported(name));
+        }
+        let [result, value] = self.exactly(name, operands)?;
+        let (result, value) = (self.result(result, Class::Narrow)?, self.narrow(value)?);
+        let lane = self.constant(Class::Narrow, Preset::Special(Special::Lane))?;
+        let clamp = self.constant(Class::Narrow, Preset::Bits(31))?;
+        let members = self.constant(Class::Narrow, Preset::Bits(u32::MAX.into()))?;
+        let sources = [
+            operation!(|lane: u32| -> u32 { lane % 4 * 8 + lane / 8 }),
+            operation!(|lane: u32| -> u32 { lane % 4 * 8 + lane / 8 + 4 }),
+        ];
+        let mut moved = [value; 2];
+        for (source, moved) in sources.into_iter().zip(&mut moved) {
+            let from = self.new_register(Class::Narrow)?;
+            self.apply(source, from, &[lane])?;
+            *moved = self.new_register(Class::Narrow)?;
+            let (kind, result) = (ShuffleKind::Index, Some(*moved));
+            let shuffle =
+                Shuffle { kind, result, in_range: None, value, lane: from, clamp, members };
+            self.emit(Op::Shuffle(Box::new(shuffle)))?;
+        }
+        let joined = operation!(|low: u32, high: u32, lane: u32| -> u32 {
+            let shift = lane / 4 % 2 * 16;
+            low >> shift & 0xffff | high >> shift << 16
+        });
+        self.apply(joined.with(Role::Bits), result, &[moved[0], moved[1], lane])
     }
 
     fn registers_of(
