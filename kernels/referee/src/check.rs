@@ -150,6 +150,16 @@ pub enum Source {
     Solution,
 }
 
+impl Source {
+    /// That of its file, without the extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Start => "start",
+            Source::Solution => "solution",
+        }
+    }
+}
+
 /// How host code is tried.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -294,12 +304,17 @@ impl Check {
     /// Reads it, and looks for what no field's type can say.
     pub fn parse(text: &str) -> Result<Check> {
         let check: Check = toml::from_str(text)?;
-        ensure!(check.hints.len() == HINTS, "there are not {HINTS} hints");
+        let hints = check.hints.len();
+        ensure!(hints == HINTS, "`hints` has {hints} texts; expected {HINTS}");
         for (name, buffer) in &check.buffers {
             let computed = check.expected.iter().any(|e| e.result == *name);
             ensure!(
-                computed == buffer.result,
-                "buffer {name}: `result` and `[[expected]]` disagree"
+                computed || !buffer.result,
+                "buffer {name}: `result = true`, and no `[[expected]]` computes it"
+            );
+            ensure!(
+                buffer.result || !computed,
+                "buffer {name}: an `[[expected]]` computes it, which needs `result = true`"
             );
             let measured = Some(&check.measure).filter(|shape| !shape.is_empty());
             for shape in check.shapes.iter().chain(measured) {
@@ -316,9 +331,11 @@ impl Check {
         for (name, reason) in check.reasons() {
             let (row, _) = reason.split_once(": ").unwrap_or((reason, ""));
             let demands = check.demands.iter().map(|demand| demand.name.as_str());
+            let rows: Vec<_> = ROWS.into_iter().chain(demands).collect();
             ensure!(
-                ROWS.into_iter().chain(demands).any(|name| name == row),
-                "{name} fails in the row `{row}`, which there is not"
+                rows.contains(&row),
+                "{name} fails in the row `{row}`; expected one of {}",
+                rows.join(", ")
             );
         }
         for name in check.mistakes.keys() {
@@ -367,8 +384,9 @@ impl Mistake {
                 .collect();
             ensure!(
                 lines.len() == 1,
-                "`{}` has to be in the solution exactly once, comments counted; it is {}",
+                "`{}` has to be in the {} exactly once, comments counted; it is {}",
                 old.trim(),
+                self.of.name(),
                 match lines.is_empty() {
                     true => "not there".to_owned(),
                     false => format!("in lines {}", lines.join(" and ")),
@@ -558,6 +576,43 @@ mod tests {
             assert_eq!(judged, Some((met, text.to_owned())));
         }
     }
+
+    #[test]
+    fn what_is_declared_wrong_is_told_with_what_is_expected() {
+        let good = "minutes = 1\nlevel = \"hard\"\nhints = [\"\", \"\", \"\"]\n\
+                    fails.start = \"result: 1\"\n[buffers]\n\
+                    out = { type = \"u32\", size = [1], result = true }\n\
+                    [[expected]]\nresult = \"out\"\narguments = []\n";
+        assert!(Check::parse(good).is_ok());
+        for (from, to, said) in [
+            (", \"\"]", "]", "`hints` has 2 texts; expected 3"),
+            (
+                "result: 1",
+                "results: 1",
+                "start fails in the row `results`; expected one of \
+                 result, races, order, sharing, compiles",
+            ),
+            (
+                ", result = true",
+                "",
+                "buffer out: an `[[expected]]` computes it, which needs `result = true`",
+            ),
+            (
+                "[[expected]]\nresult = \"out\"\narguments = []\n",
+                "",
+                "buffer out: `result = true`, and no `[[expected]]` computes it",
+            ),
+        ] {
+            let error = Check::parse(&good.replace(from, to)).unwrap_err();
+            assert_eq!(error.to_string(), said);
+        }
+        let changes = vec![["a".to_owned(), "b".to_owned()]];
+        let mistake = Mistake { fails: String::new(), of: Source::Start, changes };
+        let said =
+            "`a` has to be in the start exactly once, comments counted; it is in lines 1 and 2";
+        assert_eq!(mistake.apply("a\na").unwrap_err().to_string(), said);
+    }
+
     #[test]
     fn a_name_that_means_nothing_is_asked_for_once() {
         for (text, said) in [("inn", "what is `inn`?"), ("2 * m", "`2 * m`: what is `m`?")] {

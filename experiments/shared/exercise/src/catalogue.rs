@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use lessons::Lesson;
-use referee::check::{Check, Source};
+use referee::check::Check;
 
 /// An exercise, as its folder describes it.
 #[derive(Clone, Debug)]
@@ -41,11 +41,7 @@ impl Exercise {
     /// One of its sources: the start, the solution, or what has to fail.
     pub fn source(&self, name: &str) -> Result<String> {
         if let Some(mistake) = self.check.mistakes.get(name) {
-            let stem = match mistake.of {
-                Source::Start => "start",
-                Source::Solution => "solution",
-            };
-            let source = read(&self.file(stem))?;
+            let source = read(&self.file(mistake.of.name()))?;
             return mistake.apply(&source).with_context(|| {
                 let check = self.folder.join("check.toml");
                 format!("{}: `mistakes.{name}`", check.display())
