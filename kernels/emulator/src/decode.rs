@@ -622,8 +622,8 @@ impl<'a> Decoder<'a> {
             }
         }
         program.code = order::in_order(program.code);
-        flags::mark(&mut program);
         let origins = Origins::new(&mut program);
+        flags::mark(&mut program, &origins);
         atomics::recognise(&mut program, &origins);
         compared::mark(&mut program, &origins);
         program.partial = warp::is_partial(&program);

@@ -43,6 +43,7 @@ fn clang_at_each_level_and_nvrtc() {
         "vectors",
         "loops",
         "a_pointer",
+        "flags",
     ] {
         let expected = results("compilers", kernel);
         for level in [0, 1, 3] {

@@ -294,6 +294,7 @@ fn right_kernels_in_device_memory() {
         ("cached_beside_a_write", [4, 64]),
         ("looks_back", [6, 32]),
         ("a_flag_for_a_block", [3, 128]),
+        ("looks_back_by_choice", [6, 32]),
     ] {
         assert_eq!(global_outcome(kernel, shape), Ok(()), "{kernel}");
     }

@@ -3,22 +3,24 @@
 use std::collections::HashSet;
 
 use crate::decode::order::{Block, blocks};
+use crate::decode::origins::Origins;
 use crate::program::{Address, Op, Program, Strength};
 use crate::registers::{Class, Slot};
 use crate::space::Space;
 
 /// Makes a volatile load atomic if its thread polls: it goes round a loop until another one has
 /// written what it waits for. It must happen before registers are [reused](super::reuse).
-pub(super) fn mark(program: &mut Program) {
+pub(super) fn mark(program: &mut Program, origins: &Origins) {
     let places = 0..program.code.len();
-    let loads: Vec<_> = places.filter_map(|at| Some((at, volatile_load(program, at)?))).collect();
+    let address_of = |at| volatile_load(program, at).map(|address| origins.address(address));
+    let loads: Vec<_> = places.filter_map(|at| Some((at, address_of(at)?))).collect();
     if loads.is_empty() {
         return;
     }
     let blocks = blocks(&program.code);
     let mut flags = HashSet::new();
     for inside in loops(&blocks) {
-        let waits = Loop::new(program, &blocks, inside);
+        let waits = Loop::new(program, origins, &blocks, inside);
         let inside = loads.iter().filter(|(at, _)| waits.holds(*at));
         let inside: Vec<_> = inside.copied().collect();
         // Who writes there as well does not wait, but computes.
@@ -70,7 +72,7 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(program: &Program, blocks: &'a [Block], inside: Vec<usize>) -> Self {
+    fn new(program: &Program, origins: &Origins, blocks: &'a [Block], inside: Vec<usize>) -> Self {
         let places = inside.iter().flat_map(|block| blocks[*block].start..blocks[*block].end);
         let code = places.map(|at| {
             let (mut operation, guard) =
@@ -78,6 +80,9 @@ impl<'a> Loop<'a> {
             let guard = guard.map(|(index, _)| Slot { class: Class::Predicate, index });
             let mut operands = [Vec::from_iter(guard), Vec::new()];
             operation.operands(&mut |slot, how| operands[usize::from(how.writes())].push(*slot));
+            if let Op::Load(access) | Op::Store(access) = &mut operation {
+                access.address = origins.address(access.address);
+            }
             (at, operation, operands)
         });
         Self { blocks, code: code.collect(), inside }
@@ -125,7 +130,9 @@ impl<'a> Loop<'a> {
                     _ => {}
                 }
                 if depends {
-                    values.extend(written);
+                    // What is chosen by a value does not come from it, but from a branch.
+                    let goes_on = |slot: &&Slot| branches || slot.class != Class::Predicate;
+                    values.extend(written.iter().filter(goes_on));
                 }
             }
             if values.len() + stored.len() == before {

@@ -132,3 +132,31 @@ extern "C" __global__ void a_pointer(const int *in, int *out) {
     int (*function)(int) = functions[value >> 4 & 1];
     out[threadIdx.x] = function(value) + (value & 1 ? doubled : function)(value);
 }
+
+// A flag that goes round through shared memory, and a place to look at that is computed from one.
+extern "C" __global__ void flags(const int *in, int *out) {
+    __shared__ volatile int ready[2];
+    __shared__ int data[2], seen;
+    int thread = threadIdx.x, sum = 0, set;
+    if (thread < 2) ready[thread] = 0;
+    __syncthreads();
+    if (thread < 2) {
+        data[thread] = in[thread];
+        __threadfence_block();
+        ready[thread] = 1;
+    } else if (thread >= 32) {
+        do {
+            if (thread == 32) seen = ready[0];
+            __syncwarp();
+            set = seen;
+            __syncwarp();
+        } while (set == 0);
+        for (int i = 1; i >= 0;) {
+            int now = ready[i];
+            __threadfence_block();
+            sum += now ? data[i] : 0;
+            i -= now != 0;
+        }
+    }
+    out[thread] = sum;
+}

@@ -578,3 +578,32 @@ KERNEL a_copy_whose_source_changes(const word *in, word *out, word *flag)
     __syncthreads();
     out[128 + t] = tile[t];
 }
+
+// Right: the place to look at next is computed from what a flag says, without a branch.
+KERNEL looks_back_by_choice(const word *in, word *out, volatile word *flag)
+{
+    if (threadIdx.x != 0)
+        return;
+    word b = blockIdx.x, sum = 0;
+    out[b] = in[b];
+    __threadfence();
+    flag[b] = 1;
+    for (int i = (int)b - 1; i >= 0;) {
+        word seen = flag[i];
+        __threadfence();
+        sum += seen ? out[i] : 0;
+        i -= seen != 0;
+    }
+    out[512 + b] = sum;
+}
+
+// Wrong.
+KERNEL turns_without_a_fence(const word *in, word *out, volatile word *flag)
+{
+    if (threadIdx.x != 0)
+        return;
+    while (*flag != blockIdx.x)
+        ;
+    *out += in[blockIdx.x];
+    *flag = blockIdx.x + 1;
+}
