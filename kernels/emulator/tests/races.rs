@@ -181,6 +181,8 @@ const AFTER: &str = ", and blocks run in any order (__threadfence() must come af
                      operation, flag or lock that tells the other block)";
 const LOCK: &str = ", and blocks run in any order (a lock is given back with atomicExch(), after \
                     __threadfence(); what sets it up belongs in a launch of its own)";
+const TURN: &str = ", and blocks run in any order (use one atomic operation in place of the line, \
+                    or __threadfence() before the flag is set that lets the other block go on)";
 const BOTH: &str = ", and blocks run in any order (use an atomic operation here and there, or \
                     do one of the two in a launch of its own)";
 const WIDE: &str = ", and blocks run in any order (use an operation that is atomic for all \
@@ -227,6 +229,7 @@ fn wrong_kernels_in_device_memory() {
         ("overwritten_by_the_last", [4, 128], [448, 453], AFTER),
         ("a_flag_asked_once", [4, 32], [461, 462], VOLATILE_LAUNCH),
         ("a_lock_that_is_cleared", [4, 32], [497, 492], LOCK),
+        ("turns_without_a_fence", [4, 32], [607, 607], TURN),
     ] {
         let text = global_outcome(kernel, shape).expect_err(kernel);
         assert!(text.contains(&said("global-races.cu", lines, remedy)), "{text}");

@@ -273,6 +273,9 @@ impl Machine<'_> {
             Op::Atomic(atomic) => atomic.result.is_some(),
             _ => false,
         });
+        let polls = code.iter().any(|instruction| {
+            matches!(&instruction.operation, Op::Load(access) if access.strength == Strength::Atomic)
+        });
         let has_lock = code.iter().any(|instruction| {
             matches!(&instruction.operation, Op::Atomic(atomic) if atomic.swap.is_some())
         });
@@ -294,6 +297,10 @@ impl Machine<'_> {
             (true, true) if race.wrote && !direction.reads() => {
                 "each block should write a place of its own, or all should add to it with \
                  one atomic operation"
+            }
+            (_, true) if polls && !has_lock => {
+                "use one atomic operation in place of the line, or __threadfence() before the \
+                 flag is set that lets the other block go on"
             }
             (_, true) if !has_lock => "use one atomic operation in place of the line",
             _ if !tells => "let one block do both, or do one of the two in a launch of its own",
