@@ -131,6 +131,14 @@ fn wrong_barriers() {
         assert!(text.contains("a barrier that not all threads reach: "), "{text}");
         assert!(text.contains(said), "{text}");
     }
+    for (kernel, threads, said) in [
+        ("a_producer_ahead", 64, "and 160 have come: others arrived there again"),
+        ("two_pairs_at_one_barrier", 128, "and 128 have come: which of them meet"),
+    ] {
+        let text = outcome_of(kernel, threads, FaultKind::Barrier).expect_err(kernel);
+        assert!(text.contains("waits at barrier 1 for 64 threads, "), "{text}");
+        assert!(text.contains(said), "{text}");
+    }
 }
 
 #[test]

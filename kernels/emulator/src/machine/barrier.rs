@@ -4,7 +4,7 @@ use crate::WARP;
 use crate::access::active;
 use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind, Place};
-use crate::machine::warp::{Reason, Warp};
+use crate::machine::warp::{Group, Reason, Warp};
 use crate::machine::{Machine, Result, list};
 use crate::program::{Barrier, Consensus, Op};
 use crate::registers::Slot;
@@ -60,7 +60,9 @@ impl Machine<'_> {
             let complete = match threads {
                 Some(wanted) => {
                     let waiting = warps.iter().map(|warp| arrived(warp, lanes_of(warp)));
-                    waiting.sum::<u32>() + self.arrivals[number as usize] >= wanted
+                    let came = waiting.sum::<u32>() + self.arrivals[number as usize];
+                    self.check_arrivals(warps, number, [came, wanted])?;
+                    came >= wanted
                 }
                 None => warps.iter().all(|warp| lanes_of(warp) == warp.live),
             };
@@ -113,6 +115,24 @@ impl Machine<'_> {
         let mut fault = self.fault(warp, FaultKind::Barrier, lane, what);
         fault.place = Some(self.place(group.pc));
         Err(fault)
+    }
+
+    /// Did no more threads come to a barrier than it is for?
+    fn check_arrivals(&self, warps: &[Warp], number: u32, [came, wanted]: [u32; 2]) -> Result<()> {
+        let mut all = warps.iter().flat_map(|warp| warp.at_barrier(number).map(move |w| (warp, w)));
+        let Some((warp, waiting)) = all.next().filter(|_| came > wanted) else { return Ok(()) };
+        let Group { pc, lanes } = waiting.group;
+        let why = match self.arrivals[number as usize] {
+            0 => "which of them meet is left to chance; give each group a barrier of its own",
+            _ => {
+                "others arrived there again before it opened; let them wait at a second barrier \
+                 first, where who waits here tells that it is done"
+            }
+        };
+        let what =
+            format!("waits at barrier {number} for {wanted} threads, and {came} have come: {why}");
+        let fault = self.fault(warp, FaultKind::Barrier, lanes.trailing_zeros() as usize, what);
+        Err(Box::new(Fault { place: Some(self.place(pc)), ..*fault }))
     }
 
     /// `everyone`: all that have not ended have come.

@@ -685,3 +685,29 @@ KERNEL volatile_words_of_lanes(const word *in, word *out)
     __syncthreads();
     out[threadIdx.x] = one;
 }
+
+// Wrong: on two warps. The producer arrives for the second step before others wait for the first.
+KERNEL a_producer_ahead(const word *in, word *out)
+{
+    __shared__ word tile[2][32];
+    word t = threadIdx.x;
+    for (int step = 0; step < 4; step++) {
+        if (t < 32) {
+            tile[step % 2][t] = in[t] + step;
+            asm volatile("bar.arrive 1, 64;" ::: "memory");
+        } else {
+            asm volatile("bar.sync 1, 64;" ::: "memory");
+            out[t] = tile[step % 2][63 - t];
+        }
+    }
+}
+
+// Wrong: any two of the four warps open the barrier.
+KERNEL two_pairs_at_one_barrier(const word *in, word *out)
+{
+    __shared__ word tile[128];
+    word t = threadIdx.x, pair = t / 64;
+    tile[t] = in[t];
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[t] = tile[pair * 64 + 63 - t % 64];
+}
