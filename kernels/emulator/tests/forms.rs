@@ -183,6 +183,15 @@ fn lanes_that_never_come() {
     assert_eq!(kind, FaultKind::NoProgress);
     assert!(text.contains("lanes 16-31 of warp 0 run at line"), "{text}");
     assert!(text.contains("lanes 0-15 of warp 0 wait for other lanes at line"), "{text}");
+    // Those who are named wait, too, at an instruction of their own.
+    let body = "
+        setp.lt.u32 %p1, %r0, 5;
+        @%p1 bra few;
+        shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;
+        few: shfl.sync.idx.b32 %r1, %r0, 1, 31, -1;";
+    let (kind, text) = results(32, body).unwrap_err();
+    assert_eq!(kind, FaultKind::InactiveLane);
+    assert!(text.contains("in their mask, which do not come here: "), "{text}");
 }
 
 #[test]

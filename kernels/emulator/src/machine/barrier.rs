@@ -87,6 +87,9 @@ impl Machine<'_> {
         if self.raced_at.is_some() {
             return self.pending.take().map_or(Ok(()), Err);
         }
+        if let Some(fault) = warps.iter().find_map(|warp| self.parted(warp)) {
+            return Err(fault);
+        }
         let mut fault = self.no_progress(warps);
         let at_barrier =
             |warp: &Warp| warp.waiting.iter().any(|w| matches!(w.reason, Reason::Barrier { .. }));

@@ -2,7 +2,7 @@
 
 use crate::WARP;
 use crate::access::active;
-use crate::fault::FaultKind;
+use crate::fault::{Fault, FaultKind};
 use crate::machine::atomic::combine;
 use crate::machine::warp::{Group, Reason, Waiting, Warp};
 use crate::machine::{Machine, Result, list};
@@ -55,18 +55,37 @@ impl Machine<'_> {
     /// something there and ended should have come.
     fn check_absent(&self, warp: &mut Warp) -> Result<()> {
         let absent = std::mem::take(&mut warp.absent);
+        let group = Group { pc: warp.pc, lanes: warp.lanes };
+        self.absence(warp, group, absent).map_or(Ok(()), Err)
+    }
+
+    /// Lanes wait where no other can run any more, for lanes that wait elsewhere.
+    pub(super) fn parted(&self, warp: &Warp) -> Option<Box<Fault>> {
+        let group = warp.waiting.iter().find(|waiting| waiting.reason == Reason::Lanes)?.group;
+        let members = self.program.code[group.pc].operation.members()?;
+        let mask = |lane| warp.registers.get(members, lane) as u32;
+        let named = active(group.lanes).fold(0, |named, lane| named | mask(lane));
+        self.absence(warp, group, named & warp.live & !group.lanes)
+    }
+
+    /// A group names lanes that are not there.
+    fn absence(&self, warp: &Warp, Group { pc, lanes }: Group, absent: u32) -> Option<Box<Fault>> {
         if absent == 0 || !self.options.checks.shuffles {
-            return Ok(());
+            return None;
         }
+        let is_one = |lanes: u32| lanes.count_ones() == 1;
         let what = format!(
-            "{} name {} in their mask, which {} here: all lanes of a mask must come to the same \
+            "{} {} {} in {} mask, which {} here: all lanes of a mask must come to the same \
              instruction; leave them out of the mask, or take this out of the branch",
-            list(warp.lanes),
+            list(lanes),
+            if is_one(lanes) { "names" } else { "name" },
             list(absent),
-            if absent.count_ones() == 1 { "does not come" } else { "do not come" }
+            if is_one(lanes) { "its" } else { "their" },
+            if is_one(absent) { "does not come" } else { "do not come" }
         );
-        let lane = warp.lanes.trailing_zeros() as usize;
-        Err(self.fault(warp, FaultKind::InactiveLane, lane, what))
+        let lane = lanes.trailing_zeros() as usize;
+        let fault = self.fault(warp, FaultKind::InactiveLane, lane, what);
+        Some(Box::new(Fault { place: Some(self.place(pc)), ..*fault }))
     }
 
     /// Lanes that name each other must all give the same mask.
