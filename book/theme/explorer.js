@@ -105,7 +105,7 @@
             }, 400);
             while (isDue) {
                 isDue = false;
-                const told = await engine.ask({ explore: { name, state: state(), measured } });
+                const told = await engine.ask({ name, state: state(), measured });
                 clearTimeout(waits);
                 const { error, wide, narrow } = told;
                 figure.classList.toggle("refused", error !== undefined);

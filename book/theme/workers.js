@@ -90,15 +90,8 @@
             const place = room(request.length) >>> 0; // may make another buffer of the memory
             new Uint8Array(memory.buffer, place).set(request);
             const at = reply() >>> 0;
-            const [count] = new Uint32Array(memory.buffer, at, 1);
-            const places = new Uint32Array(memory.buffer, at + 4, 2 * count);
-            const part = n => new Uint8Array(memory.buffer, places[2 * n], places[2 * n + 1]);
-            const told = JSON.parse(new TextDecoder().decode(part(0)));
-            const arrays = (told.arrays ?? []).map(({ name, of }, n) => {
-                const bytes = part(n + 1).slice();
-                return [name, of === "u32" ? new Uint32Array(bytes.buffer) : bytes];
-            });
-            return { ...told, arrays: Object.fromEntries(arrays) };
+            const [told, bytes] = new Uint32Array(memory.buffer, at, 2);
+            return JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, told, bytes)));
         }
         self.onmessage = async ({ data }) => {
             try {

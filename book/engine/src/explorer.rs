@@ -218,8 +218,8 @@ impl Knob {
 }
 
 /// Runs what an explorer wants to see.
-fn run(request: &launch::Request) -> Result<Ran, String> {
-    launch::run(request).map_err(|stopped| stopped.error)
+fn run(request: &launch::Request<'_>) -> Result<Ran, String> {
+    launch::run(request).map_err(|error| error.to_string())
 }
 
 /// What is wrong, with a capital letter and a full stop.

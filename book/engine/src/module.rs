@@ -3,13 +3,11 @@
 
 use std::cell::RefCell;
 
-use crate::{Reply, answer};
+use crate::answer;
 
 thread_local! {
     static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(vec![]) };
-    static REPLY: RefCell<(Reply, Vec<u32>)> = const {
-        RefCell::new((Reply { text: String::new(), arrays: vec![] }, vec![]))
-    };
+    static REPLY: RefCell<(String, [u32; 2])> = const { RefCell::new((String::new(), [0; 2])) };
 }
 
 /// Makes room for a request of so many bytes, and tells where.
@@ -21,17 +19,13 @@ extern "C" fn room(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request that was written there. Tells where its parts are: how many there are,
-/// and each one's address and bytes; the first is the text.
+/// Answers the request that was written there. Tells where the reply's address and its bytes are.
 #[unsafe(no_mangle)]
 extern "C" fn reply() -> *const u32 {
     let request = REQUEST.take();
-    REPLY.with_borrow_mut(|(reply, parts)| {
+    REPLY.with_borrow_mut(|(reply, place)| {
         *reply = answer(&String::from_utf8_lossy(&request));
-        let text = std::iter::once(reply.text.as_bytes());
-        let all = text.chain(reply.arrays.iter().map(Vec::as_slice));
-        *parts = vec![1 + reply.arrays.len() as u32];
-        parts.extend(all.flat_map(|part| [part.as_ptr() as u32, part.len() as u32]));
-        parts.as_ptr()
+        *place = [reply.as_ptr() as u32, reply.len() as u32];
+        place.as_ptr()
     })
 }

@@ -158,6 +158,14 @@ fn warps_go_both_ways_as_the_lesson_tells() {
     assert!(compared >= 5, "{compared}");
 }
 
+/// A parameter of a measurement.
+fn word(one: &Value, name: &str) -> String {
+    match &one["parameters"][name] {
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// The median of a measurement's samples.
 fn seconds(one: &Value) -> f64 {
     let mut all: Vec<f64> =
@@ -171,23 +179,17 @@ fn a_copy_overlaps_a_kernel_where_it_was_measured_to() {
     let alone = measured("h200/host-a/stream-overlap.json", "alone");
     let mut compared = 0;
     for one in measured("h200/host-a/stream-overlap.json", "both") {
-        let word = |name: &str| match &one["parameters"][name] {
-            Value::String(word) => word.clone(),
-            other => other.to_string(),
-        };
-        if word("issue") == "two_threads" {
+        let knobs = ["issue", "direction", "kind", "streams"].map(|name| word(&one, name));
+        let [issue, direction, kind, streams] = knobs;
+        if issue == "two_threads" {
             continue;
         }
+        let copy = of(&alone, [("work", "copy"), ("direction", &direction), ("kind", &kind)]);
+        let long = if seconds(&one) > 1.5 * copy { "twice as long" } else { "as long" };
         // The kernel is in the copy's stream, or in another.
-        let knobs = ["issue", "direction", "kind"].map(|knob| (knob, word(knob)));
-        let [issue, direction, kind] = knobs;
-        let said = said("overlap", [issue, direction, kind, ("kernel", word("streams"))]);
-        let is_copy = |other: &&Value| {
-            let same = |name: &str| other["parameters"][name] == one["parameters"][name];
-            other["parameters"]["work"] == "copy" && same("direction") && same("kind")
-        };
-        let copy = alone.iter().find(is_copy).expect("it was measured");
-        let long = if seconds(&one) > 1.5 * seconds(copy) { "twice as long" } else { "as long" };
+        let state =
+            [("issue", issue), ("direction", direction), ("kind", kind), ("kernel", streams)];
+        let said = said("overlap", state);
         let told = format!("take {long} as the copy alone.");
         assert!(said.contains(&told), "{}: {said}, and not {told}", one["parameters"]);
         compared += 1;
@@ -198,13 +200,8 @@ fn a_copy_overlaps_a_kernel_where_it_was_measured_to() {
 #[test]
 fn the_default_stream_makes_the_turns_that_were_measured() {
     let all = measured("h200/host-a/default-stream.json", "order");
-    let of = |streams: &str| {
-        let is_it = |one: &&Value| {
-            one["parameters"]["streams"] == streams && one["parameters"]["default"] == "legacy"
-        };
-        seconds(all.iter().find(is_it).expect("it was measured"))
-    };
-    let turns = (of("blocking") / of("non_blocking")).round();
+    let takes = |streams: &str| of(&all, [("streams", streams), ("default", "legacy")]);
+    let turns = (takes("blocking") / takes("non_blocking")).round();
     for (streams, turns) in [("blocking", turns), ("non_blocking", 1.0)] {
         let said = said("legacy", [("streams", streams.to_owned())]);
         assert!(said.starts_with(&format!("The three take {turns} turn")), "{said}");
@@ -213,13 +210,7 @@ fn the_default_stream_makes_the_turns_that_were_measured() {
 
 /// The seconds of a case of a record, which these parameters tell from others.
 fn of<const N: usize>(all: &[Value], parameters: [(&str, &str); N]) -> f64 {
-    let is_it = |one: &&Value| {
-        let its = |name: &str| match &one["parameters"][name] {
-            Value::String(word) => word.clone(),
-            other => other.to_string(),
-        };
-        parameters.iter().all(|(name, value)| its(name) == *value)
-    };
+    let is_it = |one: &&Value| parameters.iter().all(|(name, value)| word(one, name) == *value);
     seconds(all.iter().find(is_it).unwrap_or_else(|| panic!("{parameters:?} was measured")))
 }
 

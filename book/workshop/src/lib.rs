@@ -12,10 +12,10 @@
 //!
 //! ```
 //! let reply = workshop::answer(r#"{ "options": { "file": "my.cu", "source": "" } }"#);
-//! assert!(reply.text.contains("-emit-llvm"), "{}", reply.text);
+//! assert!(reply.contains("-emit-llvm"), "{reply}");
 //!
 //! let reply = workshop::answer(r#"{ "translate": { "ir": "define" } }"#);
-//! assert!(reply.text.starts_with("{\"error\":"), "{}", reply.text);
+//! assert!(reply.starts_with("{\"error\":"), "{reply}");
 //! ```
 #![warn(missing_docs)]
 
@@ -37,18 +37,9 @@ pub const MOST_BYTES: usize = 64 << 20;
 /// Characters of an error at most.
 const MOST_ERROR: usize = 500;
 
-/// What a page gets.
-#[derive(Debug, Default)]
-pub struct Reply {
-    /// JSON: what was asked for, or `error` with a sentence.
-    pub text: String,
-    /// None: an explorer's replies have some.
-    pub arrays: Vec<Vec<u8>>,
-}
-
-/// Answers a request. It ends: launches are bounded in their instructions, threads and memory, and
-/// in what they print.
-pub fn answer(request: &str) -> Reply {
+/// Answers a request with what was asked for, or `error` with a sentence. It ends: launches are
+/// bounded in their instructions, threads and memory, and in what they print.
+pub fn answer(request: &str) -> String {
     let told = match request.len() {
         ..=MOST_BYTES => serde_json::from_str::<Request>(request)
             .map_err(|error| anyhow::anyhow!("not a request: {error}"))
@@ -64,5 +55,5 @@ pub fn answer(request: &str) -> Reply {
     {
         error.replace_range(end.., "…"); // it may quote what was sent
     }
-    Reply { text: told.to_string(), arrays: vec![] }
+    told.to_string()
 }

@@ -35,7 +35,7 @@ at_most = 4
 "#;
 
 fn ask(request: &Value) -> Value {
-    serde_json::from_str(&answer(&request.to_string()).text).unwrap()
+    serde_json::from_str(&answer(&request.to_string())).unwrap()
 }
 
 fn judge(check: &str, source: &str, ptx: &str) -> Value {
@@ -142,9 +142,9 @@ fn whatever_strangers_ask_is_answered_in_a_sentence() {
     let large = ptx("").replace(".visible", &format!("{large}\n.visible"));
     let types = format!("%t = type {}", "{ ".repeat(100_000));
     let told = [
-        serde_json::from_str(&answer("").text).unwrap(),
-        serde_json::from_str(&answer(&deep).text).unwrap(),
-        serde_json::from_str(&answer(&"x".repeat((64 << 20) + 1)).text).unwrap(),
+        serde_json::from_str(&answer("")).unwrap(),
+        serde_json::from_str(&answer(&deep)).unwrap(),
+        serde_json::from_str(&answer(&"x".repeat((64 << 20) + 1))).unwrap(),
         ask(&json!({ "translate": { "ir": "define void @k() {\n  %1 = frob i32 1\n}" } })),
         ask(&json!({ "translate": { "ir": types } })),
         ask(&json!({ "translate": { "ir": format!("@x = global {deep}") } })),

@@ -5,7 +5,7 @@ use emulator::{Request as Access, Traffic, WARP};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::{Drawn, Explorer, Knob, State, Values, active, case, count, run};
-use crate::launch::{Argument, Buffer, Content, Request};
+use crate::launch::{Argument, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "banks",
@@ -59,25 +59,15 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         (true, true) => lane * (ROW + padding) + lane,
         (false, _) => lane,
     };
-    let buffer = |name: &str, content| {
-        let (name, bytes) = (name.to_owned(), 4 * u64::from(ROW));
-        Argument::Buffer(Buffer { name, bytes, content, reply: false })
-    };
-    let ran = run(&Request {
-        ptx: include_str!(concat!(env!("OUT_DIR"), "/bank-conflicts.ptx")).to_owned(),
-        kernel: format!("read{bytes}"),
-        grid: [1; 3],
-        block: [WARP as u32, 1, 1],
-        shared_bytes: 0,
-        arguments: vec![
-            buffer("start", Content::Words((0..ROW).map(start).collect())),
-            buffer("out", Content::Unwritten),
-            Argument::U32(1), // rounds
-            Argument::U32(0), // step
-        ],
-        watch: Some(([0; 3], 0)),
-        instructions: 1 << 16,
-    })?;
+    let row = WORD_BYTES * u64::from(ROW);
+    let arguments = vec![
+        Argument::Buffer("start", row, Content::Words((0..ROW).map(start).collect())),
+        Argument::Buffer("out", row, Content::Unwritten),
+        Argument::U32(1), // rounds
+        Argument::U32(0), // step
+    ];
+    let ptx = include_str!(concat!(env!("OUT_DIR"), "/bank-conflicts.ptx"));
+    let ran = run(&Request::of_a_warp(ptx, &format!("read{bytes}"), arguments))?;
     let mut requests = ran.counts.requests.into_iter().filter(|request| !request.stores);
     let (access, wavefronts) = requests
         .find_map(|request| match request.traffic {

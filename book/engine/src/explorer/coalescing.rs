@@ -1,13 +1,14 @@
 //! An index of the lane, and the sectors that a load or a store there costs.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
 use emulator::access::SECTOR_BYTES;
-use emulator::{Request as Access, Sectors, Traffic, WARP};
+use emulator::{Fault, Request as Access, Sectors, Traffic, WARP};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::{Case, Drawn, Explorer, Knob, State, Values, active, case, count, expression, grouped};
-use crate::launch::{self, Argument, Buffer, Content, Request, Stopped};
+use crate::launch::{self, Argument, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "coalescing",
@@ -49,30 +50,17 @@ const BYTES: u64 = 1 << 20;
 fn show(state: &State<'_>) -> Result<Drawn, String> {
     let (index, bytes) = (state.text("index")?, state.number("bytes")?);
     let stores = state.text("access")? == "store";
-    let ran = launch::run(&Request {
-        ptx: kernel(index, bytes, stores)?,
-        kernel: "explore".to_owned(),
-        grid: [1; 3],
-        block: [WARP as u32, 1, 1],
-        shared_bytes: 0,
-        arguments: vec![Argument::Buffer(Buffer {
-            name: "the array".to_owned(),
-            bytes: BYTES,
-            content: Content::Ramp,
-            reply: false,
-        })],
-        watch: Some(([0; 3], 0)),
-        instructions: 1 << 12,
-    })
-    .map_err(explain)?;
-    let (_, start, _) = ran.buffers[0];
+    let array = Argument::Buffer("the array", BYTES, Content::Ramp);
+    let ptx = kernel(index, bytes, stores)?;
+    let ran = launch::run(&Request::of_a_warp(&ptx, "explore", vec![array]))
+        .map_err(|error| explain(&*error))?;
     let [access] = &ran.counts.requests[..] else {
         return Err("the kernel made no request".to_owned());
     };
     let Traffic::Global(cost) = access.traffic else {
         return Err("the kernel did not access device memory".to_owned());
     };
-    let touched = Touched::of(access, start);
+    let touched = Touched::of(access, ran.buffers[0]);
     let said = said(index, &touched, cost, access);
     let draw = move |picture: &mut Picture| draw(picture, &touched, cost, stores);
     Ok(Drawn { said, draw: Box::new(draw), case: Some(called(index, bytes, stores)), limit: None })
@@ -94,12 +82,11 @@ fn called(index: &str, bytes: u32, stores: bool) -> Case {
 }
 
 /// What of a fault in this kernel is for the reader, who has not seen it.
-fn explain(Stopped { error, thread, .. }: Stopped) -> String {
-    let what = error.strip_prefix("explore: ").unwrap_or(&error);
-    let what = what.split(", at line ").next().unwrap_or(what);
-    match thread {
-        Some([lane, ..]) => grouped(&format!("Lane {lane} {what}.")),
-        None => what.to_owned(),
+fn explain(error: &(dyn Error + 'static)) -> String {
+    let fault = error.downcast_ref::<Box<Fault>>();
+    match fault.and_then(|fault| Some((fault.thread?, &fault.what))) {
+        Some(([lane, ..], what)) => grouped(&format!("Lane {lane} {what}.")),
+        None => error.to_string(),
     }
 }
 

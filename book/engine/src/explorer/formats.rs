@@ -2,7 +2,7 @@
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::{Drawn, Explorer, Found, Knob, State, Values, case, grouped, run};
-use crate::launch::{Argument, Buffer, Content, Request};
+use crate::launch::{Argument, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "formats",
@@ -77,29 +77,19 @@ impl Format {
         more: impl IntoIterator<Item = Argument>,
     ) -> Result<Vec<u32>, String> {
         let words: Vec<u32> = numbers.into_iter().map(f32::to_bits).collect();
-        let buffer = |name: &str, bytes: usize, content| {
-            let (name, bytes, reply) = (name.to_owned(), bytes as u64, name == "results");
-            Argument::Buffer(Buffer { name, bytes, content, reply })
-        };
-        let bytes = 4 * words.len();
+        let mut results = vec![0; 4 * count as usize];
         let mut arguments = vec![
-            buffer("numbers", bytes, Content::Words(words)),
-            buffer("results", 4 * count as usize, Content::Unwritten),
+            Argument::Buffer("numbers", 4 * words.len() as u64, Content::Words(words)),
+            Argument::Buffer("results", results.len() as u64, Content::Unwritten),
         ];
         arguments.extend(more);
         arguments.extend(self.arguments());
-        let ran = run(&Request {
-            ptx: include_str!(concat!(env!("OUT_DIR"), "/number-formats.ptx")).to_owned(),
-            kernel: kernel.to_owned(),
-            grid: [1; 3],
-            block: [count, 1, 1],
-            shared_bytes: 0,
-            arguments,
-            watch: None,
-            instructions: 1 << 24,
-        })?;
-        let bytes = ran.buffers[1].2.as_deref().unwrap_or_default();
-        let words = bytes.as_chunks().0;
+        let ptx = include_str!(concat!(env!("OUT_DIR"), "/number-formats.ptx"));
+        let (block, watch) = ([count, 1, 1], None);
+        let request = Request { block, watch, ..Request::of_a_warp(ptx, kernel, arguments) };
+        let ran = run(&request)?;
+        ran.memory.read(ran.buffers[1], &mut results).map_err(|error| error.to_string())?;
+        let words = results.as_chunks().0;
         Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
 

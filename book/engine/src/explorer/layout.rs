@@ -8,7 +8,7 @@ use emulator::{Traffic, WARP};
 
 use super::picture::{Anchor, INK, MEMORY, MUTED, Picture};
 use super::{Case, Drawn, Explorer, Knob, State, Values, active, case, count, run};
-use crate::launch::{Argument, Buffer, Content, Request};
+use crate::launch::{Argument, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "layout",
@@ -65,34 +65,23 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         let what = "loads of 16 bytes take four fields of one element, which lie together in tiles";
         return Err(format!("{what} of 1 only"));
     }
-    let buffer = |name: &str, words: u32, content| {
-        let (name, bytes) = (name.to_owned(), WORD_BYTES * u64::from(words));
-        Argument::Buffer(Buffer { name, bytes, content, reply: false })
-    };
-    let ran = run(&Request {
-        ptx: include_str!(concat!(env!("OUT_DIR"), "/data-layout.ptx")).to_owned(),
-        kernel: if is_vectors { "read8_vectors".to_owned() } else { format!("read{read}") },
-        grid: [1; 3],
-        block: [WARP as u32, 1, 1],
-        shared_bytes: 0,
-        arguments: vec![
-            buffer("elements", WORDS, Content::Ramp),
-            buffer("sums", WARP as u32, Content::Unwritten),
-            Argument::U32(WARP as u32),
-            Argument::U32(FIELDS),
-            Argument::U32(tile.trailing_zeros()),
-        ],
-        watch: Some(([0; 3], 0)),
-        instructions: 1 << 16,
-    })?;
-    let (_, start, _) = ran.buffers[0];
+    let arguments = vec![
+        Argument::Buffer("elements", WORD_BYTES * u64::from(WORDS), Content::Ramp),
+        Argument::Buffer("sums", WORD_BYTES * WARP as u64, Content::Unwritten),
+        Argument::U32(WARP as u32),
+        Argument::U32(FIELDS),
+        Argument::U32(tile.trailing_zeros()),
+    ];
+    let kernel = if is_vectors { "read8_vectors".to_owned() } else { format!("read{read}") };
+    let ptx = include_str!(concat!(env!("OUT_DIR"), "/data-layout.ptx"));
+    let ran = run(&Request::of_a_warp(ptx, &kernel, arguments))?;
     // The wanted words of each sector, one bit for each.
     let (mut sectors, mut loads, mut asked) = (BTreeMap::<u64, u8>::new(), 0, 0);
     for request in ran.counts.requests.iter().filter(|request| !request.stores) {
         let Traffic::Global(cost) = request.traffic else { continue };
         (loads, asked) = (loads + 1, asked + cost.sectors);
         for lane in active(request.lanes) {
-            let first = (request.addresses[lane] - start) / WORD_BYTES;
+            let first = (request.addresses[lane] - ran.buffers[0]) / WORD_BYTES;
             for word in first..first + request.bytes / WORD_BYTES {
                 let words = SECTOR_BYTES / WORD_BYTES;
                 *sectors.entry(word / words).or_default() |= 1 << (word % words);

@@ -14,6 +14,9 @@ pub(super) const BAD: &str = "var(--workbook-bad,#9b1c31)";
 /// What need not be.
 pub(super) const MUTED: &str = "var(--chart-muted,#595959)";
 
+/// What is there to be clicked or dragged, and not to be seen.
+const UNSEEN: &str = "transparent";
+
 /// A sheet that is drawn on.
 pub(super) struct Picture {
     pub(super) width: f64,
@@ -56,15 +59,9 @@ impl Picture {
 
     /// Draws a rectangle, filled with so much of a colour, with an edge or without.
     pub(super) fn cell(&mut self, area: Area, pen: &str, fill: f64, has_edge: bool) {
-        let [x, y, width, height] = area.map(short);
         self.bottom = self.bottom.max(area[1] + area[3]);
         let edge = if has_edge { format!(" stroke=\"{pen}\"") } else { String::new() };
-        let _ = writeln!(
-            self.body,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{pen}\" \
-             fill-opacity=\"{}\"{edge}/>",
-            short(fill)
-        );
+        self.rect(area, pen, &format!("fill-opacity=\"{}\"{edge}", short(fill)));
     }
 
     /// Draws many lines of one look.
@@ -101,24 +98,24 @@ impl Picture {
 
     /// A place that sets knobs where it is clicked or tapped: `warp=3`, as an address has it.
     pub(super) fn target(&mut self, area: Area, sets: &str) {
-        self.unseen(area, &format!("data-state=\"{}\"", escape(sets)));
+        self.rect(area, UNSEEN, &format!("data-state=\"{}\"", escape(sets)));
     }
 
     /// Something that is dragged, by mouse or by touch, onto the [places](Self::place) for it.
     pub(super) fn handle(&mut self, area: Area, name: &str) {
-        self.unseen(area, &format!("data-drag=\"{name}\""));
+        self.rect(area, UNSEEN, &format!("data-drag=\"{name}\""));
     }
 
     /// A place that sets knobs as soon as the thing of this name is dragged there.
     pub(super) fn place(&mut self, area: Area, name: &str, sets: &str) {
-        self.unseen(area, &format!("data-for=\"{name}\" data-state=\"{}\"", escape(sets)));
+        self.rect(area, UNSEEN, &format!("data-for=\"{name}\" data-state=\"{}\"", escape(sets)));
     }
 
-    fn unseen(&mut self, area: Area, attributes: &str) {
+    fn rect(&mut self, area: Area, pen: &str, attributes: &str) {
         let [x, y, width, height] = area.map(short);
         let _ = writeln!(
             self.body,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"transparent\" \
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{pen}\" \
              {attributes}/>"
         );
     }

@@ -1,10 +1,11 @@
 //! An all-reduce in a ring, step by step: whose figures each GPU has of which chunk.
 
+use std::error::Error;
+
 use emulator::{Arguments, Launch, Memory, Module, Options, WARP, Watch};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::{Drawn, Explorer, Knob, State, Values, active, count};
-use crate::launch::Stopped;
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "ring",
@@ -37,7 +38,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let gpus = state.number("gpus")?;
     let steps = 2 * (gpus - 1);
     let done = state.number("step")?.min(steps);
-    let ring = Ring::run(gpus, done).map_err(|stopped| stopped.error)?;
+    let ring = Ring::run(gpus, done).map_err(|error| error.to_string())?;
     let complete = ring.held.iter().filter(|held| held.count_ones() == gpus).count();
     let said = format!(
         "{gpus} GPUs after {done} of {steps} steps: each has sent {}, {:.3} of its vector. \
@@ -65,11 +66,11 @@ struct Ring {
 impl Ring {
     /// Runs `ring_step` for each step and each GPU, whose figures are all 2 to the power of its
     /// number: so a sum tells whose are in it.
-    fn run(gpus: u32, steps: u32) -> Result<Ring, Stopped> {
+    fn run(gpus: u32, steps: u32) -> Result<Ring, Box<dyn Error>> {
         let (mut memory, bytes) = (Memory::new(1 << 20), u64::from(gpus) * PIECE_BYTES);
         let mut module = Module::parse(include_str!(concat!(env!("OUT_DIR"), "/all-reduce.ptx")))?;
         module.place(&mut memory)?;
-        let mut buffers = |name| -> Result<Vec<u64>, Stopped> {
+        let mut buffers = |name| -> Result<Vec<u64>, Box<dyn Error>> {
             let buffer = |gpu| memory.allocate(bytes, &format!("{name} {gpu}"));
             Ok((0..gpus).map(buffer).collect::<Result<_, _>>()?)
         };
@@ -112,7 +113,7 @@ impl Ring {
             for piece in 0..u64::from(gpus) {
                 let at = output + piece * PIECE_BYTES;
                 let arrived = memory.first_unwritten(at, 4)?.is_none();
-                let figure = |at| -> Result<u32, Stopped> {
+                let figure = |at| -> Result<u32, Box<dyn Error>> {
                     let mut figure = [0; 4];
                     memory.read(at, &mut figure)?;
                     Ok(f32::from_le_bytes(figure) as u32)

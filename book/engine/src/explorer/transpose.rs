@@ -1,10 +1,10 @@
 //! Kernels that transpose a matrix, and what one warp of each reads and writes.
 
-use emulator::{Traffic, WARP};
+use emulator::{Traffic, WARP, Watch};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::{Drawn, Explorer, Found, Knob, State, Values, active, case, count, run};
-use crate::launch::{Argument, Buffer, Content, Ran, Request};
+use crate::launch::{Argument, Content, Ran, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "transpose",
@@ -225,24 +225,20 @@ impl Seen {
         let warps = shape.warps();
         let warp = warp.min(blocks[0] * blocks[1] * warps - 1);
         let (block, within) = (warp / warps, warp % warps);
-        let buffer = |name: &str, content| {
-            let (name, bytes) = (name.to_owned(), 4 * u64::from(width * height));
-            Argument::Buffer(Buffer { name, bytes, content, reply: false })
-        };
+        let bytes = 4 * u64::from(width * height);
+        let block = [block % blocks[0], block / blocks[0], 0];
         let ran = run(&Request {
-            ptx: include_str!(concat!(env!("OUT_DIR"), "/transpose.ptx")).to_owned(),
-            kernel: kernel.to_owned(),
+            ptx: include_str!(concat!(env!("OUT_DIR"), "/transpose.ptx")),
+            kernel,
             grid: [blocks[0], blocks[1], 1],
             block: shape.threads,
-            shared_bytes: 0,
             arguments: vec![
-                buffer("in", Content::Ramp),
-                buffer("out", Content::Unwritten),
+                Argument::Buffer("in", bytes, Content::Ramp),
+                Argument::Buffer("out", bytes, Content::Unwritten),
                 Argument::U32(width),
                 Argument::U32(height),
             ],
-            watch: Some(([block % blocks[0], block / blocks[0], 0], within as usize)),
-            instructions: 1 << 20,
+            watch: Some(Watch { block, warp: within as usize }),
         })?;
         Ok(Seen { shape, blocks, warp, accesses: accesses(&ran) })
     }
@@ -281,12 +277,8 @@ fn accesses(ran: &Ran) -> [Accesses; 4] {
         seen[which].costs.push(cost);
         seen[which].is_dear |= cost > ideal;
         for lane in active(request.lanes) {
-            let address = request.addresses[lane];
-            let offset = match is_shared {
-                true => Some(address),
-                false => ran.place(address).map(|(_, offset)| offset),
-            };
-            let first = offset.unwrap_or(0) / 4;
+            let start = if is_shared { 0 } else { ran.buffers[usize::from(request.stores)] };
+            let first = (request.addresses[lane] - start) / 4;
             let words = first..first + request.bytes.div_ceil(4);
             seen[which].words.extend(words.map(|word| word as u32));
         }

@@ -1,10 +1,10 @@
 //! Threads that go one way or another in groups, and what their warps run for it.
 
-use emulator::{Step, WARP};
+use emulator::{Step, WARP, Watch};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::{Drawn, Explorer, Knob, State, Values, count, run};
-use crate::launch::{Argument, Buffer, Content, Request};
+use crate::launch::{Argument, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "warps",
@@ -51,23 +51,16 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let group = state.number("group")?;
     let chosen = state.number("warp")? as usize;
     let request = |warp| Request {
-        ptx: include_str!(concat!(env!("OUT_DIR"), "/warps.ptx")).to_owned(),
-        kernel: "sides".to_owned(),
+        ptx: include_str!(concat!(env!("OUT_DIR"), "/warps.ptx")),
+        kernel: "sides",
         grid: [1; 3],
         block: [(WARPS * WARP) as u32, 1, 1],
-        shared_bytes: 0,
         arguments: vec![
-            Argument::Buffer(Buffer {
-                name: "out".to_owned(),
-                bytes: 4 * (WARPS * WARP) as u64,
-                content: Content::Unwritten,
-                reply: false,
-            }),
+            Argument::Buffer("out", 4 * (WARPS * WARP) as u64, Content::Unwritten),
             Argument::U32(group),
             Argument::U32(ROUNDS),
         ],
-        watch: Some(([0; 3], warp)),
-        instructions: 1 << 16,
+        watch: Some(Watch { block: [0; 3], warp }),
     };
     let ran = (0..WARPS).map(|warp| run(&request(warp))).collect::<Result<Vec<_>, _>>()?;
     let total = ran[0].counts.total();

@@ -1,5 +1,5 @@
 //! Explorers in the hands of a reader: by mouse, keyboard and touch, with numbers and pictures
-//! that are those of the native emulator; and the engine's bounds.
+//! that are those of the native emulator; and how the engine is stopped.
 
 use std::path::PathBuf;
 
@@ -619,86 +619,30 @@ fn without_javascript_or_webassembly_an_explorer_is_a_picture() {
     }
 }
 
-/// A reply of the engine to a launch of this body, as JSON.
-fn launched(page: &Page, body: &str, more: &str) -> Value {
-    let ptx = format!(
-        ".version 7.8 .target sm_75 .address_size 64
-         .visible .entry kernel(.param .u64 out) {{
-         .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>;
-         ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
-         add.s64 %rd3, %rd1, %rd2; {body} ret; }}"
-    );
-    page.evaluate(&format!(
-        "(async () => {{
-             const told = await document.querySelector('.explorer').engine.ask({{ launch: {{
-                 ptx: {}, kernel: 'kernel', grid: [1, 1, 1], block: [32, 1, 1],
-                 arguments: [{{ buffer: {{ name: 'out', bytes: 128, reply: true }} }}],
-                 watch: [[0, 0, 0], 0], {more}
-             }} }});
-             const arrays = Object.entries(told.arrays ?? {{}});
-             const lists = arrays.map(([name, all]) => [name, [all.constructor.name, ...all]]);
-             return {{ ...told, arrays: Object.fromEntries(lists) }};
-         }})()",
-        json!(ptx)
-    ))
-}
-
+/// What takes its time is stopped, by the clock or by hand; then it goes on.
 #[test]
-fn the_engine_runs_kernels_within_bounds() {
+fn the_engine_is_stopped_and_goes_on() {
     let Some(browser) = Browser::get() else { return };
     let mut page = open(browser, LIGHT, &ALL[0]);
-    let told = launched(&page, "st.global.u32 [%rd3], %r1;", "");
-    assert_eq!(told["total"]["global_store_sectors"], 4, "{told}");
-    assert_eq!(told["requests"][0]["cost"], 4, "{told}");
-    assert_eq!(told["arrays"]["addresses"][32], 124, "{told}");
-    assert_eq!(told["arrays"]["parts"][32], 3, "{told}");
-    let out = told["arrays"]["out"].as_array().expect("its bytes");
-    assert_eq!((&out[0], &out[1 + 4 * 31]), (&json!("Uint8Array"), &json!(31)));
-
-    for (body, more, kind, part) in [
-        ("loop: add.u32 %r1, %r1, 1; bra loop;", "", "NoProgress", "no thread gets anywhere"),
-        ("loop: st.global.u32 [%rd3], %r1; bra loop;", "instructions: 9999,", "OverBudget", "9999"),
-        ("st.global.u32 [%rd3+4], %r1;", "", "OutOfBounds", "writes 4 bytes"),
-        ("wgmma.fence.sync.aligned;", "", "Unsupported", "wgmma"),
-    ] {
-        let told = launched(&page, body, more);
-        assert_eq!(told["kind"], kind, "{told}");
-        assert!(told["error"].as_str().is_some_and(|error| error.contains(part)), "{told}");
-    }
-    // More than 32 bits can address is out of memory, and not a few bytes.
-    let large = "arguments: [{ buffer: { name: 'large', bytes: 2 ** 32 + 128 } }],";
-    let told = launched(&page, "", large);
-    let error = told["error"].as_str().unwrap_or_default();
-    assert!(error.starts_with("out of memory: 4294967424 bytes wanted"), "{error}");
-    let told = launched(&page, "", "grid: [65537, 1, 1],");
-    assert_eq!(told["error"], "65537 blocks; a page runs 65536 at most");
-    let told = launched(&page, "", "typo: 1,");
-    assert!(told["error"].as_str().is_some_and(|e| e.contains("typo")), "{told}");
-
-    // Many blocks that take their time are stopped, by the clock or by hand; then it goes on.
-    let stopped = |how: &str| {
+    let told = |how: &str| {
         page.text(&format!(
             "(async () => {{
                  const engine = document.querySelector('.explorer').engine;
-                 const ptx = '.version 7.8 .target sm_75 .address_size 64 .visible .entry kernel() \
-                     {{ .reg .b32 %r<2>; .reg .pred %p<2>; mov.u32 %r1, 0; \
-                     loop: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 1000000; @%p1 bra loop; \
-                     ret; }}';
-                 const launch = {{ ptx, kernel: 'kernel', grid: [65536, 1, 1], block: [32, 1, 1],
-                     arguments: [] }};
+                 await engine.start();
+                 const many = {{ name: 'formats', state: {{ ones: '2100' }} }};
                  {how}
              }})()"
         ))
     };
     assert_eq!(
-        stopped("return (await engine.ask({ launch }, 0.5)).error;"),
-        "Stopped: the kernel did not end within 0.5 s."
+        told("return (await engine.ask(many, 0.001)).error;"),
+        "Stopped: the kernel did not end within 0.001 s."
     );
-    let by_hand = "const asked = engine.ask({ launch });
-        setTimeout(engine.stop, 300); return (await asked).error;";
-    assert_eq!(stopped(by_hand), "Stopped.");
-    let told = launched(&page, "st.global.u32 [%rd3], %r1;", "");
-    assert_eq!(told["total"]["global_store_sectors"], 4, "{told}");
+    let by_hand = "const asked = engine.ask(many);
+        setTimeout(engine.stop); return (await asked).error;";
+    assert_eq!(told(by_hand), "Stopped.");
+    let said = told("return (await engine.ask(many)).said;");
+    assert!(said.starts_with("Ones added: 2,100."), "{said}");
     assert_eq!(page.problems(), [""; 0]);
 }
 
