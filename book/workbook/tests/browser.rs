@@ -12,7 +12,6 @@ mod axe;
 #[path = "browser/book.rs"]
 mod book;
 #[path = "support/checkout.rs"]
-#[allow(dead_code)] // the tests of the commands use more of it
 mod checkout;
 #[path = "browser/chromium.rs"]
 mod chromium;
@@ -86,7 +85,6 @@ const MOVED: &str =
 #[test]
 fn every_page_is_faultless() {
     let Some(browser) = Browser::get() else { return };
-    let axe = axe::script();
     let typical = |page: &PathBuf| is_typical(&book::name(page));
     let with_axe = turns::todays(3, book::chapters(), typical);
     let pages = Mutex::new(book::pages().into_iter());
@@ -94,9 +92,7 @@ fn every_page_is_faultless() {
     let tables = AtomicUsize::new(0);
     let look_at_some = || {
         let mut page = Page::new(browser, LIGHT);
-        if let Some(script) = &axe {
-            page.before_load(script);
-        }
+        let has_axe = axe::load(&page);
         let mut faults = vec![];
         while let Some(file) = next() {
             let name = book::name(&file);
@@ -106,7 +102,7 @@ fn every_page_is_faultless() {
             if book::is_copy(&file) {
                 found.extend(page.texts(LAYOUT));
             } else {
-                let axe = axe.is_some() && with_axe.contains(&file);
+                let axe = has_axe && with_axe.contains(&file);
                 look_at(&page, &name, axe, &mut found);
                 let scrolling = page.texts(MOVED);
                 tables.fetch_add(scrolling.len(), Ordering::Relaxed);
@@ -206,9 +202,7 @@ const MARKED: &str = "[...document.querySelectorAll('#chart .wide .hover > g')]
 
 #[test]
 fn a_charts_values_can_be_walked_through_by_keyboard() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("data-value-scale")[0]);
+    let Some(mut page) = Page::of(LIGHT, "data-value-scale") else { return };
     let address = page.text("location.href");
     page.evaluate(CHART);
     page.tab_to("#chart > svg");
@@ -237,10 +231,8 @@ fn a_charts_values_can_be_walked_through_by_keyboard() {
 
 #[test]
 fn a_charts_values_show_where_it_is_pointed_at_or_tapped() {
-    let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
-        let mut page = Page::new(browser, view);
-        page.open(&book::chapters_with("data-value-scale")[0]);
+        let Some(page) = Page::of(view, "data-value-scale") else { return };
         page.evaluate(CHART);
         let shown = if view.phone { ".narrow" } else { ".wide" };
         let target = format!("#chart {shown} .hover > g > circle");
@@ -311,9 +303,7 @@ fn budgets() -> Vec<serde_json::Value> {
 
 #[test]
 fn the_calculators_script_computes_what_the_library_does() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("class=\"budget\"")[0]);
+    let Some(page) = Page::of(LIGHT, "class=\"budget\"") else { return };
     let budgets = budgets();
     assert!(budgets.iter().any(|b| b[2].is_object()), "no plan is sound");
     let wrong = page.texts(&format!(
@@ -331,9 +321,7 @@ fn the_calculators_script_computes_what_the_library_does() {
 
 #[test]
 fn the_calculator_needs_only_the_keyboard() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("class=\"budget\"")[0]);
+    let Some(mut page) = Page::of(LIGHT, "class=\"budget\"") else { return };
     let address = page.text("location.href");
     let said = "document.querySelector('.budget .fits').textContent";
     let before = page.text(said);
@@ -347,9 +335,7 @@ fn the_calculator_needs_only_the_keyboard() {
 
 #[test]
 fn the_keyboard_skips_the_table_of_contents() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("class=\"table\"")[0]);
+    let Some(page) = Page::of(LIGHT, "class=\"table\"") else { return };
     page.press(Key::Tab);
     assert_eq!(page.text("document.activeElement.textContent"), "Skip to the page");
     page.press(Key::Enter);
@@ -359,8 +345,7 @@ fn the_keyboard_skips_the_table_of_contents() {
 
 #[test]
 fn a_prediction_needs_only_the_keyboard_and_is_kept() {
-    let Some(browser) = Browser::get() else { return };
-    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(mut prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     assert!(prediction.is_veiled());
     assert_eq!(prediction.evaluate::<String>("outcome.textContent"), "");
     prediction.page.screenshot("prediction-asked");
@@ -412,8 +397,7 @@ fn assert_made(prediction: &Prediction, guess: f64) {
 
 #[test]
 fn a_prediction_is_scored_in_words() {
-    let Some(browser) = Browser::get() else { return };
-    let prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     let answer = prediction.answer();
     for (factor, score, side) in [
         (1.0, "Spot on.", "right to within 0.5%"),
@@ -435,9 +419,7 @@ fn a_prediction_is_scored_in_words() {
 /// Nobody is nearly right about what can be counted.
 #[test]
 fn what_is_computed_is_right_or_not() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("id=\"prediction-first-steps-bytes\"")[0]);
+    let Some(mut page) = Page::of(LIGHT, "id=\"prediction-first-steps-bytes\"") else { return };
     let guess = |page: &Page, text: &str| {
         page.text(&format!(
             "(section => {{
@@ -462,16 +444,14 @@ fn what_is_computed_is_right_or_not() {
     page.reload();
     assert!(page.holds(opened));
     assert_eq!(guess(&page, "12000"), format!("Right. {first}"));
-    page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
-    let text = page.text("document.querySelector('.my-predictions').textContent");
+    let text = page.my_predictions();
     assert!(text.contains(" questions: 1 not quite.") && !text.contains("half of"), "{text}");
 }
 
 /// A question without a number, in the hands of a reader who has only a keyboard.
 #[test]
 fn what_is_no_number_is_chosen() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     let mut pages = book::chapters_with(" data-choices=").into_iter();
     let page_of_kinds = pages.find(|page| page.ends_with("broken-kernels.html"));
     page.open(&page_of_kinds.expect("it asks for kinds of mistakes"));
@@ -488,8 +468,7 @@ fn what_is_no_number_is_chosen() {
     }
     page.evaluate(submit);
     assert_eq!(page.text(said), "Right. Your first guess counts, wrong results.");
-    page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
-    let text = page.text("document.querySelector('.my-predictions').textContent");
+    let text = page.my_predictions();
     assert!(text.contains(" questions: 1 not quite."), "{text}");
     assert_eq!(page.problems(), [""; 0]);
 }
@@ -498,9 +477,7 @@ fn what_is_no_number_is_chosen() {
 /// is no longer in it.
 #[test]
 fn an_order_is_pressed_and_judged_as_a_whole() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with(" data-in-order")[0]);
+    let Some(mut page) = Page::of(LIGHT, " data-in-order") else { return };
     let of = |expression: &str| {
         expression.replace('$', "document.querySelector('.prediction[data-in-order]')")
     };
@@ -537,8 +514,7 @@ fn an_order_is_pressed_and_judged_as_a_whole() {
 
 #[test]
 fn numbers_are_read_as_people_type_them() {
-    let Some(browser) = Browser::get() else { return };
-    let prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     let with_unit = format!("12 {}", prediction.evaluate::<String>("section.dataset.unit"));
     for (typed, read) in [
         ("12", "12"),
@@ -571,8 +547,7 @@ fn numbers_are_read_as_people_type_them() {
 
 #[test]
 fn what_is_no_number_is_refused_with_a_message() {
-    let Some(browser) = Browser::get() else { return };
-    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(mut prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     for typed in [
         "",
         " ",
@@ -607,9 +582,8 @@ fn what_is_no_number_is_refused_with_a_message() {
 
 #[test]
 fn a_guess_off_the_scale_is_drawn_at_its_end() {
-    let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
-        let prediction = Prediction::open(browser, view, |_| ());
+        let Some(prediction) = Prediction::open(view, |_| ()) else { return };
         let guess = 1e30;
         prediction.guess(&guess.to_string());
         for drawn in prediction.drawn(guess) {
@@ -626,8 +600,7 @@ fn a_guess_off_the_scale_is_drawn_at_its_end() {
 
 #[test]
 fn a_veiled_figure_can_be_shown_without_a_guess() {
-    let Some(browser) = Browser::get() else { return };
-    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(mut prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     prediction.page.tab_to(".veil button:first-child");
     prediction.page.press(Key::Enter);
     assert!(prediction.holds("document.activeElement === input"));
@@ -643,8 +616,7 @@ fn a_veiled_figure_can_be_shown_without_a_guess() {
     // A guess after that is none.
     let late = " It does not count: the answer was shown before.";
     assert!(prediction.guess("12").ends_with(late));
-    prediction.page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
-    let text = prediction.page.text("document.querySelector('.my-predictions').textContent");
+    let text = prediction.page.my_predictions();
     for said in ["answered none of ", "1 answer was shown before you guessed, which does not"] {
         assert!(text.contains(said), "{text}");
     }
@@ -652,9 +624,7 @@ fn a_veiled_figure_can_be_shown_without_a_guess() {
 
 #[test]
 fn a_prediction_in_a_fold_veils_its_own_chart_there() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("id=\"prediction-paged-cache-saved\"")[0]);
+    let Some(mut page) = Page::of(LIGHT, "id=\"prediction-paged-cache-saved\"") else { return };
     let open = "(fold => {
         fold.open = true;
         const inside = [...fold.querySelectorAll('.veiled')].map(figure => figure.id);
@@ -688,8 +658,7 @@ fn a_prediction_in_a_fold_veils_its_own_chart_there() {
 
 #[test]
 fn looking_up_the_answer_lifts_the_veil() {
-    let Some(browser) = Browser::get() else { return };
-    let prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     // Nothing is drawn under it: even blurred bars would show their lengths.
     let hidden = "getComputedStyle(document.querySelector('.veiled > svg.wide')).filter";
     assert_eq!(prediction.page.text(hidden), "opacity(0)");
@@ -706,8 +675,7 @@ fn looking_up_the_answer_lifts_the_veil() {
 
 #[test]
 fn what_is_stored_is_never_taken_for_markup() {
-    let Some(browser) = Browser::get() else { return };
-    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    let Some(mut prediction) = Prediction::open(LIGHT, |_| ()) else { return };
     prediction.guess("12");
     prediction.page.evaluate(
         "Object.keys(localStorage).filter(key => key.startsWith('workbook')).forEach(
@@ -721,14 +689,15 @@ fn what_is_stored_is_never_taken_for_markup() {
 
 #[test]
 fn without_storage_a_prediction_lasts_as_long_as_the_page() {
-    let Some(browser) = Browser::get() else { return };
-    let mut prediction = Prediction::open(browser, LIGHT, |page| {
+    let Some(mut prediction) = Prediction::open(LIGHT, |page| {
         page.before_load(
             "Object.defineProperty(window, 'localStorage', {
                  get() { throw new DOMException('turned off', 'SecurityError'); },
              });",
         );
-    });
+    }) else {
+        return;
+    };
     assert!(prediction.is_veiled());
     let guess = rounded(prediction.answer());
     prediction.guess(&guess.to_string());
@@ -739,10 +708,7 @@ fn without_storage_a_prediction_lasts_as_long_as_the_page() {
 
 #[test]
 fn without_javascript_everything_can_be_read() {
-    let Some(browser) = Browser::get() else { return };
-    let prediction = Prediction::open(browser, LIGHT, |page| {
-        page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    });
+    let Some(prediction) = Prediction::open(LIGHT, Page::disable_scripts) else { return };
     assert!(prediction.holds("question.checkVisibility()"));
     assert!(prediction.holds("!form.checkVisibility()"));
     assert!(prediction.holds("!answer.checkVisibility()"));
@@ -756,10 +722,9 @@ fn without_javascript_everything_can_be_read() {
 
 #[test]
 fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
-    let Some(browser) = Browser::get() else { return };
-    let prediction = Prediction::open(browser, DARK, |page| {
-        page.emulate_media("print", DARK);
-    });
+    let Some(prediction) = Prediction::open(DARK, |page| page.emulate_media("print", DARK)) else {
+        return;
+    };
     assert!(prediction.holds("question.checkVisibility()"));
     assert!(prediction.holds(
         "answer.checkVisibility({ contentVisibilityAuto: true }) &&
@@ -778,7 +743,7 @@ fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
     );
     prediction.page.screenshot("prediction-printed");
     // Nor is there a button on a page with text that waits for a guess, or with a reader's progress.
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     page.emulate_media("print", LIGHT);
     let buttons = "[...document.querySelectorAll('main button')]
         .filter(button => button.checkVisibility()).map(button => button.textContent)";
@@ -794,10 +759,8 @@ fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
 
 #[test]
 fn a_word_of_the_glossary_says_what_it_means() {
-    let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
-        let mut page = Page::new(browser, view);
-        page.open(&book::chapters_with("class=\"term\"")[0]);
+        let Some(mut page) = Page::of(view, "class=\"term\"") else { return };
         assert!(page.holds("document.querySelector('.definition').hidden"));
         page.tab_to("a.term");
         assert!(page.holds(
@@ -821,9 +784,8 @@ fn a_word_of_the_glossary_says_what_it_means() {
 
 #[test]
 fn the_scorecard_shows_the_claims_of_a_verdict() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    let Some(mut page) = Page::get(LIGHT) else { return };
+    page.disable_scripts();
     page.open(&book::chapters_with("name=\"verdicts\"")[0]);
     let shown = "[...document.querySelectorAll('.scorecard details.claim')]
         .filter(claim => claim.checkVisibility())";
@@ -840,22 +802,17 @@ fn the_scorecard_shows_the_claims_of_a_verdict() {
 
 #[test]
 fn all_predictions_are_on_a_page_of_their_own() {
-    let Some(browser) = Browser::get() else { return };
-    let list = &book::chapters_with("class=\"my-predictions\"")[0];
     let made = |off: f64| {
-        let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+        let mut prediction = Prediction::open(LIGHT, |_| ())?;
         let guess = rounded(off * prediction.answer());
         prediction.guess(&guess.to_string());
-        prediction.page.open(list);
-        prediction
+        let text = prediction.page.my_predictions();
+        Some((prediction.page, text))
     };
-    let listed = "document.querySelector('.my-predictions').textContent";
     // A near miss is not “1×”.
-    let text = made(1.03).page.text(listed);
+    let Some((_, text)) = made(1.03) else { return };
     assert!(text.contains("1 spot on.") && text.contains("1.03×"), "{text}");
-    let mut prediction = made(1.3);
-    let page = &mut prediction.page;
-    let text = page.text(listed);
+    let Some((page, text)) = &mut made(1.3) else { return };
     for part in ["You have answered 1 of ", "1 close.", "Off by", "1.3×"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -869,17 +826,16 @@ fn all_predictions_are_on_a_page_of_their_own() {
     assert!(text.contains("You have answered none of "), "{text}");
     assert_eq!(page.problems(), [""; 0]);
 
-    let mut page = Page::new(browser, LIGHT);
-    page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    page.open(list);
+    let Some(mut page) = Page::get(LIGHT) else { return };
+    page.disable_scripts();
+    page.my_predictions();
     assert!(page.holds("document.querySelector('.my-predictions p').checkVisibility()"));
 }
 
 #[test]
 fn a_wide_table_scrolls_by_keyboard_without_turning_the_page() {
-    let Some(browser) = Browser::get() else { return };
     let narrow = View { width: 240, ..PHONE };
-    let mut page = Page::new(browser, narrow);
+    let Some(mut page) = Page::get(narrow) else { return };
     let file = &book::chapters_with("class=\"table\"")[0];
     page.open(file);
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)");
@@ -968,15 +924,11 @@ fn what_a_terminal_has_solved_is_marked_where_the_book_is_served() {
 /// The reference's own book has no account of another machine.
 #[test]
 fn this_machine_fits_a_phone() {
-    let Some(browser) = Browser::get() else { return };
+    let Some(mut page) = Page::get(PHONE) else { return };
+    let has_axe = axe::load(&page);
     let checkout = Checkout::new();
     other_machine(&checkout, "results");
     checkout.run("build --machine other").succeeds();
-    let mut page = Page::new(browser, PHONE);
-    let axe = axe::script();
-    if let Some(script) = &axe {
-        page.before_load(script);
-    }
     page.open(&checkout.path("book/html/this-machine.html"));
     page.evaluate(FOLD_CONTENTS);
     assert!(
@@ -985,7 +937,7 @@ fn this_machine_fits_a_phone() {
         )
     );
     let mut faults = [page.texts(LAYOUT), page.texts(CONTRAST), page.problems()].concat();
-    if axe.is_some() {
+    if has_axe {
         faults.extend(axe::findings(&page, "html", Rules::All));
     }
     page.screenshot("this-machine-other-phone");

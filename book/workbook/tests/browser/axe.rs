@@ -27,20 +27,25 @@ pub(crate) enum Rules {
     OfScrolling,
 }
 
-/// axe-core's script. `None` where it is not installed: the test is skipped then.
-pub(crate) fn script() -> Option<String> {
+/// Whether axe-core is installed, and so in every document that the page loads from now on. Where it
+/// is not, that part of the test is skipped.
+pub(crate) fn load(page: &Page) -> bool {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let versions = fs::read_dir(root.join(".venv/lib")).into_iter().flatten().flatten();
     let script = "site-packages/axe_playwright_python/axe.min.js";
-    let found =
-        versions.filter_map(|version| fs::read_to_string(version.path().join(script)).ok()).next();
-    if found.is_none() {
-        skip(&format!("axe-core was not found: {INSTALL}"));
+    let mut found =
+        versions.filter_map(|version| fs::read_to_string(version.path().join(script)).ok());
+    match found.next() {
+        Some(script) => page.before_load(&script),
+        None => {
+            skip(&format!("axe-core was not found: {INSTALL}"));
+            return false;
+        }
     }
-    found
+    true
 }
 
-/// What axe-core finds in what a selector does, on a page into which [`script`] was loaded.
+/// What axe-core finds in what a selector does, on a page into which it was [loaded](load).
 pub(crate) fn findings(page: &Page, part: &str, rules: Rules) -> Vec<String> {
     let rules = match rules {
         Rules::All => "{}",

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::LAYOUT;
 use crate::book;
-use crate::chromium::Browser;
 use crate::page::{DARK, Key, LIGHT, PHONE, Page, View};
 
 /// A prediction on a page whose answer is a curve.
@@ -15,13 +14,13 @@ struct Curve {
 }
 
 impl Curve {
-    /// Opens its page, after `prepare` has had the empty tab.
-    fn open(browser: &'static Browser, view: View, prepare: impl FnOnce(&Page)) -> Self {
-        let mut page = Page::new(browser, view);
+    /// Opens its page, after `prepare` has had the empty tab; `None` where there is no browser.
+    fn open(view: View, prepare: impl FnOnce(&Page)) -> Option<Self> {
+        let mut page = Page::get(view)?;
         prepare(&page);
         page.open(&book::chapters_with("id=\"prediction-transfer-bandwidth-sizes\"")[0]);
         page.evaluate("document.querySelector('.sketch').scrollIntoView({ block: 'center' })");
-        Self { page, view }
+        Some(Self { page, view })
     }
 
     /// The value of a JavaScript expression in which `$` is the prediction, `svg` its picture
@@ -100,9 +99,8 @@ fn joined(values: &[f64]) -> String {
 
 #[test]
 fn a_curve_is_drawn_by_mouse_or_finger_and_kept() {
-    let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
-        let mut curve = Curve::open(browser, view, |_| ());
+        let Some(mut curve) = Curve::open(view, |_| ()) else { return };
         assert!(!curve.is_revealed());
         curve.page.screenshot(&format!("curve-asked-{}", view.name));
         let answers = curve.answers();
@@ -144,8 +142,7 @@ fn a_curve_is_drawn_by_mouse_or_finger_and_kept() {
 
 #[test]
 fn a_curve_needs_only_the_keyboard() {
-    let Some(browser) = Browser::get() else { return };
-    let curve = Curve::open(browser, DARK, |_| ());
+    let Some(curve) = Curve::open(DARK, |_| ()) else { return };
     let address = curve.page.text("location.href");
     let step = |n: usize| -> i32 {
         let now: String = curve.evaluate(&format!("rings[{n}].getAttribute('aria-valuenow')"));
@@ -179,8 +176,7 @@ fn a_curve_needs_only_the_keyboard() {
 
 #[test]
 fn nothing_tells_the_measured_curve_before_the_reader_has_drawn() {
-    let Some(browser) = Browser::get() else { return };
-    let curve = Curve::open(browser, LIGHT, |_| ());
+    let Some(curve) = Curve::open(LIGHT, |_| ()) else { return };
     let told: Vec<String> = curve.evaluate(
         "[$.innerText, ...[...$.querySelectorAll('.sketch, .sketch *')].flatMap(part => [
              part.textContent,
@@ -205,8 +201,7 @@ fn nothing_tells_the_measured_curve_before_the_reader_has_drawn() {
 
 #[test]
 fn a_drawn_curve_is_scored_in_words_listed_and_exported() {
-    let Some(browser) = Browser::get() else { return };
-    let mut curve = Curve::open(browser, LIGHT, |_| ());
+    let Some(mut curve) = Curve::open(LIGHT, |_| ()) else { return };
     let answers = curve.answers();
     for (n, answer) in answers.iter().enumerate() {
         curve.drag(n, *answer);
@@ -240,8 +235,7 @@ fn a_drawn_curve_is_scored_in_words_listed_and_exported() {
     let kept = times([1.3; 5]);
     curve.keep(&kept);
     let page = &mut curve.page;
-    page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
-    let text = page.text("document.querySelector('.my-predictions').textContent");
+    let text = page.my_predictions();
     for part in ["You have answered 1 of ", "1 close.", &format!("{kept}\u{a0}GB/s"), "1.3×"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -260,8 +254,7 @@ fn a_drawn_curve_is_scored_in_words_listed_and_exported() {
 
 #[test]
 fn a_curve_that_was_looked_up_does_not_count() {
-    let Some(browser) = Browser::get() else { return };
-    let mut curve = Curve::open(browser, LIGHT, |_| ());
+    let Some(mut curve) = Curve::open(LIGHT, |_| ()) else { return };
     curve.evaluate::<bool>("$.querySelector('details.answer').open = true");
     curve.page.wait_until("document.querySelector('.sketch .key') !== null");
     assert!(curve.is_revealed());
@@ -269,17 +262,13 @@ fn a_curve_that_was_looked_up_does_not_count() {
         curve.drag(n, 20.0);
     }
     assert!(curve.predict().ends_with(" It does not count: the answer was shown before."));
-    curve.page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
-    let text = curve.page.text("document.querySelector('.my-predictions').textContent");
+    let text = curve.page.my_predictions();
     assert!(text.contains("answered none of "), "{text}");
 }
 
 #[test]
 fn without_javascript_and_on_paper_there_are_axes_to_draw_on() {
-    let Some(browser) = Browser::get() else { return };
-    let curve = Curve::open(browser, LIGHT, |page| {
-        page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    });
+    let Some(curve) = Curve::open(LIGHT, Page::disable_scripts) else { return };
     assert!(curve.evaluate::<bool>(
         "rings.length === 0 && $.querySelector('.question').checkVisibility()
              && !$.querySelector('form').checkVisibility()"
@@ -287,7 +276,7 @@ fn without_javascript_and_on_paper_there_are_axes_to_draw_on() {
     assert!(!curve.evaluate::<bool>("$.querySelector('details p').checkVisibility()"));
     assert!(curve.evaluate::<bool>("!document.querySelector('.veil')"));
     assert_eq!(curve.page.texts(LAYOUT), [""; 0]);
-    let paper = Curve::open(browser, DARK, |page| page.emulate_media("print", DARK));
+    let Some(paper) = Curve::open(DARK, |page| page.emulate_media("print", DARK)) else { return };
     assert!(
         paper.evaluate::<bool>(
             "svg.checkVisibility() && rings[0].getBoundingClientRect().width === 0"

@@ -437,10 +437,7 @@ fn the_playground_can_be_used_by_all() {
     let name = "playground/playground";
     for view in [LIGHT, DARK, NARROW] {
         let mut page = Page::new(browser, view);
-        let script = axe::script();
-        if let Some(script) = &script {
-            page.before_load(script);
-        }
+        let has_axe = axe::load(&page);
         page.visit(&format!("http://{}/playground.html", server.address()));
         let editor = Editor::on(page, name);
         editor.evaluate("$.querySelector('details').open = true");
@@ -454,7 +451,7 @@ fn the_playground_can_be_used_by_all() {
             );
             assert_eq!(editor.page.texts(LAYOUT), [""; 0], "{}", view.name);
             assert_eq!(editor.page.texts(CONTRAST), [""; 0], "{}", view.name);
-            if script.is_some() {
+            if has_axe {
                 assert_eq!(
                     axe::findings(&editor.page, "html", Rules::All),
                     [""; 0],
@@ -497,9 +494,7 @@ fn the_playground_can_be_used_by_all() {
 /// Without the compiler's files, and in a book that was opened as a file, the page says what to do.
 #[test]
 fn a_page_without_the_compiler_says_how_to_get_it() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("data-open")[0]);
+    let Some(mut page) = Page::of(LIGHT, "data-open") else { return };
     assert!(page.text("document.querySelector('.editor .said').textContent").contains("serve"));
     assert_eq!(page.problems(), [""; 0]);
 

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::axe::{self, Rules};
 use crate::book;
-use crate::chromium::Browser;
 use crate::page::{Key, LIGHT, PHONE, Page, TABLET, View};
 use crate::turns::todays;
 
@@ -33,10 +32,10 @@ const UNVEIL: &str = "document.querySelectorAll('.veil button:last-of-type')
     .forEach(button => button.click())";
 
 /// The page of an explorer in a new tab, with the explorer in view: below a veiled chart it waits as well.
-fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
-    let mut page = Page::new(browser, view);
+fn open(view: View, explorer: &Explorer) -> Option<Page> {
+    let mut page = Page::get(view)?;
     go_to(&mut page, explorer);
-    page
+    Some(page)
 }
 
 fn go_to(page: &mut Page, explorer: &Explorer) {
@@ -92,8 +91,7 @@ fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
 
 #[test]
 fn every_knob_of_an_explorer_moves_by_keyboard() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     for explorer in todays(DAYS, &ALL, |_| false) {
         for knob in explorer.knobs {
             go_to(&mut page, explorer);
@@ -140,17 +138,13 @@ fn every_knob_of_an_explorer_moves_by_keyboard() {
 
 #[test]
 fn an_explorer_moves_by_mouse_and_touch() {
-    let Some(browser) = Browser::get() else { return };
     for view in todays(DAYS, [LIGHT, TABLET, PHONE], |_| false) {
         let press = |page: &Page, selector: &str| {
             page.center(selector);
             if view.phone { page.tap(selector) } else { page.click(selector) }
         };
-        let mut page = Page::new(browser, view);
-        let script = axe::script();
-        if let Some(script) = &script {
-            page.before_load(script);
-        }
+        let Some(mut page) = Page::get(view) else { return };
+        let has_axe = axe::load(&page);
         let mut seen = |explorer: &Explorer, selector: &str, state: &[(&str, &str)]| {
             go_to(&mut page, explorer);
             press(&page, &of(explorer, selector));
@@ -161,7 +155,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
             if view.phone {
                 assert_eq!(page.texts(&too_small(explorer)), [""; 0], "{shot}");
             }
-            if script.is_some() {
+            if has_axe {
                 // The rest of the page is as it is without an explorer.
                 assert_eq!(axe::findings(&page, &of(explorer, ""), Rules::All), [""; 0], "{shot}");
             }
@@ -196,9 +190,8 @@ fn an_explorer_moves_by_mouse_and_touch() {
 /// a phone shows a list of its own there, which the arrow key stands for.
 #[test]
 fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
-    let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
-        let mut page = Page::new(browser, view);
+        let Some(mut page) = Page::get(view) else { return };
         for explorer in todays(DAYS, &ALL, |_| false) {
             go_to(&mut page, explorer);
             for knob in explorer.knobs {
@@ -237,9 +230,8 @@ fn every_knob_of_an_explorer_moves_by_mouse_and_touch() {
 /// At the ends of what can be set, text lies apart and inside the picture as well.
 #[test]
 fn an_explorer_at_its_ends_is_readable() {
-    let Some(browser) = Browser::get() else { return };
     for view in todays(2, [LIGHT, PHONE], |_| false) {
-        let mut page = Page::new(browser, view);
+        let Some(mut page) = Page::get(view) else { return };
         for (name, state) in [
             ("coalescing", &[("index", "40*t"), ("bytes", "16")][..]),
             ("banks", &[("bytes", "16"), ("wavefront", "32")]),
@@ -288,9 +280,8 @@ fn too_small(explorer: &Explorer) -> String {
 
 #[test]
 fn calls_and_warps_are_dragged() {
-    let Some(browser) = Browser::get() else { return };
     for view in todays(DAYS, [LIGHT, TABLET, PHONE], |_| false) {
-        let page = &mut Page::new(browser, view);
+        let Some(page) = &mut Page::get(view) else { return };
         let mut dragged = |name: &str, thing: &str, to: &str, state: &[(&str, &str)]| {
             let explorer = find(name).expect("it is one");
             go_to(page, explorer);
@@ -316,10 +307,9 @@ fn calls_and_warps_are_dragged() {
 /// Whatever kernel it is of: over the input, the output, and the tile.
 #[test]
 fn a_warp_is_dragged_over_each_picture_of_it() {
-    let Some(browser) = Browser::get() else { return };
     let transpose = find("transpose").expect("it is one");
     for view in todays(DAYS, [LIGHT, TABLET, PHONE], |_| false) {
-        let page = &mut open(browser, view, transpose);
+        let Some(page) = &mut open(view, transpose) else { return };
         for kernel in ["read_coalesced", "tile", "several"] {
             for (number, warp) in [(0, "11"), (1, "12"), (2, "2")] {
                 if (kernel, number) == ("read_coalesced", 2) {
@@ -359,16 +349,12 @@ fn a_warp_is_dragged_over_each_picture_of_it() {
 /// from there to the question, or to the explorer.
 #[test]
 fn an_explorer_says_what_it_waits_for() {
-    let Some(browser) = Browser::get() else { return };
-    let script = axe::script();
     let mut waiting = 0;
     let views = todays(2, [LIGHT, PHONE], |_| false);
     for view in &views {
         for explorer in &ALL {
-            let mut page = Page::new(browser, *view);
-            if let Some(script) = &script {
-                page.before_load(script);
-            }
+            let Some(mut page) = Page::get(*view) else { return };
+            let has_axe = axe::load(&page);
             page.open(&book::chapters_with(&format!("data-explorer=\"{}\"", explorer.name))[0]);
             let figure = format!("document.querySelector('[data-explorer={}]')", explorer.name);
             let words = format!("p.veil-text:has(+ {})", of(explorer, "").trim_end());
@@ -384,7 +370,7 @@ fn an_explorer_says_what_it_waits_for() {
             );
             page.evaluate(&format!("{told}.scrollIntoView({{ block: 'center' }})"));
             page.screenshot(&format!("explorer-waits-{}-{}", explorer.name, view.name));
-            if script.is_some() {
+            if has_axe {
                 assert_eq!(axe::findings(&page, &words, Rules::All), [""; 0]);
             }
             page.tab_to(&format!("{words} button:first-of-type"));
@@ -410,8 +396,7 @@ fn an_explorer_says_what_it_waits_for() {
 /// whenever that changes.
 #[test]
 fn a_screen_reader_hears_knobs_and_what_they_do() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     for explorer in &ALL {
         go_to(&mut page, explorer);
         let tree = page.call("Accessibility.getFullAXTree", json!({}));
@@ -464,8 +449,7 @@ fn a_screen_reader_hears_knobs_and_what_they_do() {
 /// Also for readers who have not asked for it.
 #[test]
 fn nothing_in_an_explorer_moves_by_itself() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     let motion = json!({ "name": "prefers-reduced-motion", "value": "no-preference" });
     page.call("Emulation.setEmulatedMedia", json!({ "features": [motion] }));
     for explorer in &ALL {
@@ -494,7 +478,7 @@ fn nothing_in_an_explorer_moves_by_itself() {
 
 #[test]
 fn what_was_measured_is_shown_after_the_prediction() {
-    let Some(browser) = Browser::get() else { return };
+    let Some(page) = &mut Page::of(LIGHT, "data-explorer=\"banks\"") else { return };
     for name in
         ["coalescing", "banks", "transpose", "layout", "formats", "pipeline", "pool", "overlap"]
     {
@@ -508,8 +492,6 @@ fn what_was_measured_is_shown_after_the_prediction() {
         assert!(book::chapters_with(&figure).iter().any(has_curve), "{name}");
     }
     let explorer = find("banks").expect("it is one");
-    let page = &mut Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
     let shown = format!(
         "document.querySelector('{}').checkVisibility({{ visibilityProperty: true }})",
         of(explorer, "svg.wide .measured > :not(.until)")
@@ -529,8 +511,7 @@ fn what_was_measured_is_shown_after_the_prediction() {
 
 #[test]
 fn an_explorer_adds_little_to_its_page() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     for explorer in &ALL {
         go_to(&mut page, explorer);
         let files = page.texts(&format!(
@@ -556,8 +537,7 @@ fn an_explorer_adds_little_to_its_page() {
 
 #[test]
 fn a_picture_follows_its_knob_at_once() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
+    let Some(mut page) = Page::get(LIGHT) else { return };
     for explorer in &ALL {
         go_to(&mut page, explorer);
         for Knob { name, .. } in explorer.knobs {
@@ -599,14 +579,11 @@ fn a_picture_follows_its_knob_at_once() {
 
 #[test]
 fn without_javascript_or_webassembly_an_explorer_is_a_picture() {
-    let Some(browser) = Browser::get() else { return };
     for has_scripts in [false, true] {
-        let mut page = Page::new(browser, PHONE);
+        let Some(mut page) = Page::get(PHONE) else { return };
         match has_scripts {
             true => page.before_load("delete window.WebAssembly;"),
-            false => {
-                page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-            }
+            false => page.disable_scripts(),
         }
         page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
         let said = native(&page, &ALL[1], &[]).said;
@@ -622,8 +599,7 @@ fn without_javascript_or_webassembly_an_explorer_is_a_picture() {
 /// What takes its time is stopped, by the clock or by hand; then it goes on.
 #[test]
 fn the_engine_is_stopped_and_goes_on() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = open(browser, LIGHT, &ALL[0]);
+    let Some(mut page) = open(LIGHT, &ALL[0]) else { return };
     let told = |how: &str| {
         page.text(&format!(
             "(async () => {{
@@ -648,8 +624,7 @@ fn the_engine_is_stopped_and_goes_on() {
 
 #[test]
 fn an_explorer_says_what_is_wrong_with_an_address() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = open(browser, LIGHT, &ALL[0]);
+    let Some(mut page) = open(LIGHT, &ALL[0]) else { return };
     for (index, part) in
         [("t-1", "Lane 0 reads 4 bytes at "), ("2t", "2t: write 2*t"), ("t*(", "The index ends")]
     {
@@ -675,10 +650,8 @@ fn an_explorer_says_what_is_wrong_with_an_address() {
 /// Below a veiled chart an explorer waits for the prediction, unless a link leads to it.
 #[test]
 fn a_link_to_a_setting_shows_it_at_once() {
-    let Some(browser) = Browser::get() else { return };
     let pipeline = find("pipeline").expect("it is one");
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("data-explorer=\"pipeline\"")[0]);
+    let Some(mut page) = Page::of(LIGHT, "data-explorer=\"pipeline\"") else { return };
     let waits =
         format!("document.querySelector('{}').closest('[inert]') !== null", of(pipeline, ".said"));
     assert!(page.holds(&waits));
@@ -691,9 +664,8 @@ fn a_link_to_a_setting_shows_it_at_once() {
 /// A setting is sent as a link: whoever follows it sees the explorer, and not the page's start.
 #[test]
 fn a_link_to_a_setting_leads_to_it() {
-    let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, PHONE] {
-        let mut page = Page::new(browser, view);
+        let Some(mut page) = Page::get(view) else { return };
         for explorer in &ALL {
             let knob = explorer.knobs.iter().find_map(|knob| match knob.values {
                 Values::Range(least, most) => {
@@ -710,7 +682,7 @@ fn a_link_to_a_setting_leads_to_it() {
             page.wait_until(&is_there);
             // The address is complete now, and is what is sent.
             page.wait_until(&format!("location.hash === '#explorer-{}'", explorer.name));
-            let mut other = Page::new(browser, view);
+            let Some(mut other) = Page::get(view) else { return };
             other.visit(&page.text("location.href"));
             other.wait_until(&is_there);
             let reset = of(explorer, "[type=reset]");
@@ -723,9 +695,8 @@ fn a_link_to_a_setting_leads_to_it() {
 
 #[test]
 fn a_knob_goes_no_further_than_the_others_leave_it() {
-    let Some(browser) = Browser::get() else { return };
     let ring = find("ring").expect("it is one");
-    let mut page = open(browser, LIGHT, ring);
+    let Some(mut page) = open(LIGHT, ring) else { return };
     page.ask("ring.gpus=3&ring.step=14");
     shows(&page, ring, &[("gpus", "3"), ("step", "4")]);
     let ends = |explorer: &Explorer, knob: &str| {
@@ -734,7 +705,7 @@ fn a_knob_goes_no_further_than_the_others_leave_it() {
     };
     assert_eq!(page.text(&ends(ring, "step")), "4,4");
     let transpose = find("transpose").expect("it is one");
-    let mut page = open(browser, LIGHT, transpose);
+    let Some(mut page) = open(LIGHT, transpose) else { return };
     assert_eq!(page.text(&ends(transpose, "warp")), "5,127");
     page.ask("transpose.height=96&transpose.warp=191");
     shows(&page, transpose, &[("height", "96"), ("warp", "191")]);

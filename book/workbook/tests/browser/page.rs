@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::book;
 use crate::chromium::{Browser, PATIENCE};
 
 /// How a page is looked at: the colours asked for and the window.
@@ -52,7 +53,19 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// An empty tab as `view` describes it.
+    /// An empty tab as `view` describes it; `None` where there is no browser.
+    pub(crate) fn get(view: View) -> Option<Self> {
+        Browser::get().map(|browser| Self::new(browser, view))
+    }
+
+    /// The first chapter whose source contains `text`, in such a tab.
+    pub(crate) fn of(view: View, text: &str) -> Option<Self> {
+        let mut page = Self::get(view)?;
+        page.open(&book::chapters_with(text)[0]);
+        Some(page)
+    }
+
+    /// An empty tab.
     pub(crate) fn new(browser: &'static Browser, view: View) -> Self {
         let text = |answer: Value, key: &str| {
             answer[key].as_str().expect("the answer names it").to_owned()
@@ -121,6 +134,17 @@ impl Page {
                 ],
             }),
         );
+    }
+
+    /// Has no script run from the next document on.
+    pub(crate) fn disable_scripts(&self) {
+        self.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    }
+
+    /// Goes to the page of all predictions, and gives what it says.
+    pub(crate) fn my_predictions(&mut self) -> String {
+        self.open(&book::chapters_with("class=\"my-predictions\"")[0]);
+        self.text("document.querySelector('.my-predictions').textContent")
     }
 
     /// Has `script` run in every document before its own scripts.

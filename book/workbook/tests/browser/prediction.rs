@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::book;
-use crate::chromium::Browser;
 use crate::page::{Page, View};
 
 /// Finds the parts of the first prediction on the page that a figure goes with.
@@ -35,12 +34,12 @@ pub(crate) struct Prediction {
 }
 
 impl Prediction {
-    /// Opens its page, after `prepare` has had the empty tab.
-    pub(crate) fn open(browser: &'static Browser, view: View, prepare: impl FnOnce(&Page)) -> Self {
-        let mut page = Page::new(browser, view);
+    /// Opens its page, after `prepare` has had the empty tab; `None` where there is no browser.
+    pub(crate) fn open(view: View, prepare: impl FnOnce(&Page)) -> Option<Self> {
+        let mut page = Page::get(view)?;
         prepare(&page);
         page.open(&book::chapters_with(" data-drawn")[0]);
-        Self { page }
+        Some(Self { page })
     }
 
     /// The value of a JavaScript expression that may name the prediction's parts.
