@@ -5,14 +5,13 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 #[path = "support/checkout.rs"]
-#[allow(dead_code, reason = "each test takes a part")]
 mod checkout;
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use checkout::Checkout;
-use serde_json::{Value, json};
+use checkout::{Checkout, copy_records, stretch};
+use serde_json::json;
 use walkdir::WalkDir;
 
 /// The runs of the reference machine whose records the others are made from: the counters, all
@@ -25,13 +24,7 @@ const RUNS: [&str; 4] =
 /// number of the case.
 fn simulate(checkout: &Checkout, more: impl Fn(u64) -> f64) {
     let mut number = 0;
-    let files = RUNS.map(|run| fs::read_dir(checkout.path(run)).unwrap());
-    for path in files.into_iter().flatten().map(|file| file.unwrap().path()) {
-        if path.is_dir() {
-            continue; // further runs
-        }
-        let mut record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        record["run"].as_object_mut().unwrap().remove("label");
+    copy_records(checkout, &RUNS, "results/simulated", |record| {
         record["machine"]["name"] = json!("simulated");
         let gpu = &mut record["machine"]["gpus"][0];
         gpu["name"] = json!("NVIDIA Simulated");
@@ -39,17 +32,12 @@ fn simulate(checkout: &Checkout, more: impl Fn(u64) -> f64) {
         for generation in ["generation", "max_generation"] {
             gpu["pcie"][generation] = json!(4);
         }
-        for m in record["measurements"].as_array_mut().unwrap() {
-            let bound = m["ceiling"] != "none";
+        stretch(record, |case| {
             number += 1;
-            let factor = if bound { 2.0 } else { 1.0 } * more(number);
-            for time in m["seconds"].as_array_mut().unwrap() {
-                *time = json!(factor * time.as_f64().unwrap());
-            }
-        }
-        let name = path.file_name().unwrap().to_str().unwrap();
-        checkout.write(&format!("results/simulated/{name}"), &record.to_string());
-    }
+            let is_bound = case["ceiling"] != "none";
+            if is_bound { 2.0 * more(number) } else { more(number) }
+        });
+    });
 }
 
 /// The pages of the book for that machine: path and HTML.

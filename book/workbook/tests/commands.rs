@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use checkout::{Checkout, Ended, RUNS, other_machine};
+use checkout::{Checkout, Ended, RUNS, hide_compilers, other_machine, stretch};
 use serde_json::{Value, json};
 use server::Server;
 use walkdir::WalkDir;
@@ -184,7 +184,6 @@ fn variables_are_checked_first() {
 }
 
 /// What cannot be opened would otherwise be told as missing: compilers, git.
-#[cfg(unix)]
 #[test]
 fn too_few_open_files_are_said_to_be_too_few() {
     let checkout = Checkout::small();
@@ -287,10 +286,7 @@ fn command_without_an_emulator(checkout: &Checkout, arguments: &str) -> Command 
 fn doctor_says_what_is_missing_and_how_to_get_it() {
     let checkout = Checkout::small();
     let mut command = command_without_an_emulator(&checkout, "doctor");
-    for variable in ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"] {
-        command.env_remove(variable);
-    }
-    let ended = Ended::of(&mut command);
+    let ended = Ended::of(hide_compilers(&mut command));
     let report = ended.succeeds();
     let line = |start: &str| {
         let mut lines = report.lines();
@@ -365,22 +361,15 @@ fn run_without_a_gpu_says_why_and_builds_the_book() {
 }
 
 /// A program that stands in for an experiment's, and ends as `script` says.
-#[cfg(unix)]
 fn stand_in(checkout: &Checkout, experiment: &str, script: &str) {
-    use std::os::unix::fs::PermissionsExt;
-    let program = format!("elsewhere/{experiment}");
-    checkout.write(&program, &format!("#!/bin/sh\n{script}\n"));
-    let executable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(checkout.path(&program), executable).unwrap();
+    checkout.write_program(&format!("elsewhere/{experiment}"), script);
 }
 
 /// Runs the program beside what stands in for experiments' programs: there is nothing to compile.
-#[cfg(unix)]
 fn run_stand_ins(checkout: &Checkout, arguments: &str) -> Ended {
     Ended::of(command_without_an_emulator(checkout, arguments).env("CARGO", "true"))
 }
 
-#[cfg(unix)]
 #[test]
 fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
     let checkout = Checkout::small();
@@ -423,7 +412,6 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
 }
 
 /// Where all run, each has a line, and only what failed says more.
-#[cfg(unix)]
 #[test]
 fn a_run_of_all_says_how_each_ended_and_what_is_next() {
     let checkout = Checkout::small();
@@ -459,7 +447,6 @@ fn a_run_of_all_says_how_each_ended_and_what_is_next() {
 }
 
 /// Cases that a record leaves out are told by their reasons.
-#[cfg(unix)]
 #[test]
 fn run_tells_what_records_leave_out() {
     let checkout = Checkout::small();
@@ -478,22 +465,23 @@ fn run_tells_what_records_leave_out() {
     assert!(ended.succeeds().contains(said), "{ended}");
 }
 
-/// On the driver for tests, which passes for NVIDIA's. The records are there already.
-#[cfg(unix)]
+/// The same on the driver for tests, which passes for NVIDIA's.
+fn run_on_test_driver(checkout: &Checkout, arguments: &str) -> Ended {
+    let mut command = command_without_an_emulator(checkout, arguments);
+    command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
+    Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"))
+}
+
+/// On the driver for tests. The records are there already.
 #[test]
 fn run_says_of_this_machine_what_its_page_says() {
     let checkout = Checkout::new();
     stand_in(&checkout, "coalescing", "");
-    let on_test_driver = |arguments: &str| {
-        let mut command = command_without_an_emulator(&checkout, arguments);
-        command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
-        Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"))
-    };
-    let other = on_test_driver("run coalescing --machine h200");
+    let other = run_on_test_driver(&checkout, "run coalescing --machine h200");
     other.misuses(&["h200 was recorded on other hardware", "--machine NAME"]);
     let run = |machine: &str| {
         checkout.write("results/this-machine", machine);
-        let ended = on_test_driver("run coalescing");
+        let ended = run_on_test_driver(&checkout, "run coalescing");
         fits(ended.succeeds(), "100");
         // As one line of words, whatever the terminal's width.
         let words: Vec<&str> = ended.stdout.split_whitespace().collect();
@@ -568,10 +556,7 @@ fn records_that_a_run_may_not_replace_stop_it_at_once() {
     let checkout = Checkout::small();
     build(&checkout, "transfer-bandwidth");
     let run = |arguments: &str| {
-        let arguments = format!("run transfer-bandwidth --samples 1 {arguments}");
-        let mut command = command_without_an_emulator(&checkout, &arguments);
-        command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
-        Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"))
+        run_on_test_driver(&checkout, &format!("run transfer-bandwidth --samples 1 {arguments}"))
     };
     run("").succeeds();
     run("--label before").succeeds();
@@ -628,17 +613,13 @@ fn what_is_refused_at_once_builds_no_book() {
 // ---- print --------------------------------------------------------------------------
 
 /// The browser is a stand-in, which is handed the page of all pages.
-#[cfg(unix)]
 #[test]
 fn print_puts_the_pdf_in_its_place() {
-    use std::os::unix::fs::PermissionsExt;
     let checkout = Checkout::small();
-    let browser = checkout.path("browser");
     let print_to = |pdf: &str, script: &str| {
-        fs::write(&browser, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+        checkout.write_program("browser", script);
         let mut command = checkout.command("print --pdf");
-        Ended::of(command.arg(pdf).env("CHROMIUM", &browser))
+        Ended::of(command.arg(pdf).env("CHROMIUM", checkout.path("browser")))
     };
     // Before anything is built.
     print_to("nowhere/mine.pdf", "").refuses(&["nowhere/mine.pdf cannot be written: "]);
@@ -808,15 +789,18 @@ fn a_book_is_put_in_its_place_when_it_is_done() {
     assert!(contents(&checkout.path("book")) == before);
 }
 
+/// The books that are being built, by the names of their folders.
+fn unfinished(checkout: &Checkout) -> Vec<String> {
+    let entries = fs::read_dir(checkout.path("book")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(".building-")).collect()
+}
+
 /// Neither an interrupt nor what a killed program has left an hour ago stays beside the book.
 #[test]
 fn no_unfinished_book_stays() {
     let checkout = Checkout::small();
-    let unfinished = || {
-        let entries = fs::read_dir(checkout.path("book")).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with(".building-")).collect::<Vec<_>>()
-    };
+    let unfinished = || unfinished(&checkout);
     checkout.write("book/.building-old/index.html", "");
     let hours = std::time::Duration::from_secs(2 * 3600);
     let old = fs::File::open(checkout.path("book/.building-old")).unwrap();
@@ -1522,16 +1506,8 @@ fn import_changes_a_reference_machine_only_if_told_to_and_never_its_hardware() {
     let checkout = Checkout::small();
     let results = contents(&checkout.path("results"));
     let new = "brought/h200/new-experiment.json";
-    let same = |_: &mut Value| {};
-    let slower = |record: &mut Value| {
-        for measurement in record["measurements"].as_array_mut().unwrap() {
-            for time in measurement["seconds"].as_array_mut().unwrap() {
-                *time = json!(10.0 * time.as_f64().unwrap());
-            }
-        }
-    };
     let other = |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
-    brought(&checkout, "h200", "coalescing", slower);
+    brought(&checkout, "h200", "coalescing", |record| stretch(record, |_| 10.0));
     brought(&checkout, "h200", "transpose", other);
     checkout.write(new, &checkout.read("brought/h200/coalescing.json"));
     edit_record(&checkout, new, |record| record["experiment"] = json!("new-experiment"));
@@ -1553,7 +1529,7 @@ fn import_changes_a_reference_machine_only_if_told_to_and_never_its_hardware() {
     let ended = checkout.run("import brought --replace");
     let why = "was recorded on other hardware, and a folder is one machine's";
     ended.refuses(&["brought/h200/transpose.json: ", why, "1 of 3 records were"]);
-    brought(&checkout, "h200", "transpose", same);
+    brought(&checkout, "h200", "transpose", |_| {});
     checkout.run("import brought --replace").succeeds();
     assert!(checkout.read("results/h200/coalescing.json").contains("999.99"));
 }
@@ -1950,17 +1926,12 @@ fn serve_ends_with_ctrl_c_and_leaves_nothing_half_built() {
     assert_eq!(server.interrupt(), Some(0), "{}", server.said());
 
     let mut server = Server::start(&checkout);
-    let building = || {
-        let names = fs::read_dir(checkout.path("book")).unwrap();
-        let names = names.map(|entry| entry.unwrap().file_name());
-        names.filter(|name| name.to_string_lossy().starts_with(".building")).count()
-    };
     checkout.edit(PAGE, "\n", "\n\n");
     let edited = Instant::now();
-    while building() == 0 {
+    while unfinished(&checkout).is_empty() {
         assert!(edited.elapsed() < Duration::from_mins(1), "{}", server.said());
     }
     assert_eq!(server.interrupt(), Some(0), "{}", server.said());
-    assert_eq!(building(), 0);
+    assert_eq!(unfinished(&checkout), [""; 0]);
     assert!(checkout.path("book/html").join(HTML).is_file());
 }

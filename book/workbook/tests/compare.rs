@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 #[path = "support/checkout.rs"]
-#[allow(dead_code, reason = "each test takes a part")]
 mod checkout;
 
-use checkout::{Checkout, other_machine};
+use checkout::{Checkout, other_machine, stretch};
 use serde_json::{Value, json};
 
 /// A run of the reference's `experiment` with this label, each time of it so many times as long
@@ -21,12 +20,7 @@ fn run(
     let json = checkout.read(&format!("results/h200/host-c/{experiment}.json"));
     let mut record: Value = serde_json::from_str(&json).unwrap();
     record["run"]["label"] = json!(label);
-    for m in record["measurements"].as_array_mut().unwrap() {
-        let factor = if chosen(m) { factor } else { 1.0 };
-        for time in m["seconds"].as_array_mut().unwrap() {
-            *time = json!(factor * time.as_f64().unwrap());
-        }
-    }
+    stretch(&mut record, |case| if chosen(case) { factor } else { 1.0 });
     let path = format!("results/h200/{label}/{experiment}.json");
     checkout.write(&path, &record.to_string());
 }

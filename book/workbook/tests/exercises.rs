@@ -23,10 +23,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use checkout::{Checkout, Ended, root};
-use exercise::Exercise;
 use exercise::catalogue::Language;
+use exercise::{Exercise, Judge};
 use serde_json::Value;
-use skip::skip;
+use skip::{has_nvrtc, skip};
 use turns::is_new;
 
 /// The program in this checkout: what these tests ask of it changes nothing.
@@ -35,25 +35,35 @@ fn here(arguments: &[&str]) -> Ended {
     Ended::of(command.arg("exercise").args(arguments).current_dir(root()))
 }
 
-/// All exercises, as the program lists them.
-fn all() -> Vec<Value> {
-    let listed: Value = serde_json::from_str(here(&["list", "--json"]).succeeds()).unwrap();
+/// All exercises, as the program has listed them.
+fn listed(ended: &Ended) -> Vec<Value> {
+    let listed: Value = serde_json::from_str(ended.succeeds()).unwrap();
     listed["exercises"].as_array().unwrap().clone()
 }
 
-/// Whether NVRTC is here; if not, says so.
-fn has_nvrtc() -> bool {
-    let found = lab::kernel::nvrtc_version().is_ok();
-    if !found {
-        skip("there is no NVRTC");
-    }
-    found
+/// All exercises of this checkout.
+fn all() -> Vec<Value> {
+    listed(&here(&["list", "--json"]))
+}
+
+/// A checkout in which the program finds NVRTC as it does in this one; `None`, after
+/// saying so, where there is none.
+fn checkout_with_nvrtc() -> Option<Checkout> {
+    has_nvrtc().then(Checkout::with_compilers)
 }
 
 /// The exercises of a language.
 fn exercises(language: Language) -> Vec<Exercise> {
     let all = exercise::catalogue::all(&root()).unwrap();
     all.into_iter().filter(|exercise| exercise.language == language).collect()
+}
+
+/// An exercise, and its solution.
+fn solved(name: &str) -> (Exercise, String) {
+    let mut all = exercise::catalogue::all(&root()).unwrap().into_iter();
+    let exercise = all.find(|exercise| exercise.name == name).unwrap();
+    let solution = exercise.source("solution").unwrap();
+    (exercise, solution)
 }
 
 /// Of how many exercises one is verified each day, beside those that are new.
@@ -97,26 +107,6 @@ fn exercises_in_kernels_are_as_they_declare() {
 #[test]
 fn exercises_in_host_code_are_as_they_declare() {
     verify(todays(Language::Host), &[]);
-}
-
-#[test]
-fn every_exercise_stands_on_a_page_of_its_section_and_nowhere_else() {
-    let mut problems = vec![];
-    let pages: Vec<_> = walkdir::WalkDir::new(root().join("book/src"))
-        .into_iter()
-        .map(|entry| entry.unwrap().into_path())
-        .filter(|path| path.extension().is_some_and(|e| e == "md"))
-        .map(|path| (std::fs::read_to_string(&path).unwrap(), path))
-        .collect();
-    for exercise in all() {
-        let name = exercise["name"].as_str().unwrap();
-        let line = format!("\n{{{{exercise {name}}}}}\n");
-        let on = pages.iter().filter(|(text, _)| text.contains(&line)).count();
-        if on != 1 {
-            problems.push(format!("{name} is on {on} pages"));
-        }
-    }
-    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 #[test]
@@ -167,10 +157,7 @@ fn what_an_exercise_needs_comes_before_it_in_the_book() {
 
 #[test]
 fn a_learner_goes_from_the_start_to_the_solution() {
-    if !has_nvrtc() {
-        return;
-    }
-    let checkout = Checkout::with_compilers();
+    let Some(checkout) = checkout_with_nvrtc() else { return };
     checkout.run("exercise").succeeds();
     let unknown = checkout.run("exercise transposes");
     assert!(unknown.fails(2).contains("did you mean `transpose`?"), "{unknown}");
@@ -199,9 +186,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     checkout.write("my/transpose.cu", &solution);
     let solved = checkout.run("exercise transpose");
     assert!(solved.succeeds().contains("Solved."), "{solved}");
-    let listed = checkout.run("exercise --json");
-    let listed: Value = serde_json::from_str(listed.succeeds()).unwrap();
-    let listed = listed["exercises"].as_array().unwrap();
+    let listed = listed(&checkout.run("exercise --json"));
     let done = listed.iter().find(|e| e["name"] == "transpose").unwrap();
     assert_eq!(
         (&done["passed"], &done["checks"], &done["hints"]),
@@ -241,14 +226,11 @@ fn a_learner_goes_from_the_start_to_the_solution() {
 /// The compiler speaks of the learner's file, not of one that a build script makes.
 #[test]
 fn host_code_that_does_not_compile_is_named_by_its_own_file() {
-    let exercises = exercise::catalogue::all(&root()).unwrap();
-    let is_it = |exercise: &&exercise::Exercise| exercise.name == "first-program";
-    let exercise = exercises.iter().find(is_it).unwrap();
+    let (exercise, solution) = solved("first-program");
     let folder = tempfile::tempdir().unwrap();
     let mine = folder.path().join("first-program.rs");
-    let solution = exercise.source("solution").unwrap();
     std::fs::write(&mine, solution.replacen("LaunchConfig, ", "", 1)).unwrap();
-    let judge = exercise::Judge::new(exercise, &root()).unwrap();
+    let judge = Judge::new(&exercise, &root()).unwrap();
     let check = || judge.check("my/first-program.rs", &mine).unwrap().rows[0].text.clone();
     let broken = check();
     assert!(broken.contains("--> my/first-program.rs:"), "{broken}");
@@ -264,20 +246,16 @@ fn host_code_that_does_not_compile_is_named_by_its_own_file() {
 #[test]
 fn crates_that_do_not_compile_are_not_said_to_take_too_long() {
     let checkout = Checkout::new();
+    checkout.write_program("slow-cargo", "case \"$*\" in *--lib) exit 101;; esac\nsleep 60");
     let cargo = checkout.path("slow-cargo");
-    checkout.write("slow-cargo", "#!/bin/sh\ncase \"$*\" in *--lib) exit 101;; esac\nsleep 60\n");
-    let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&cargo, runs).unwrap();
-    let ended = Ended::of(checkout.command("exercise kv-cache").env("CARGO", &cargo));
+    let ended = Ended::of(checkout.command("exercise kv-cache").env("CARGO", cargo));
     ended.refuses(&["what host code needs does not compile: see above"]);
 }
 
 /// Each ends in a way of its own; none of them is right, nor said not to end but the last.
 #[test]
 fn host_code_that_ends_the_program_is_told_how() {
-    let exercises = exercise::catalogue::all(&root()).unwrap();
-    let exercise = exercises.iter().find(|exercise| exercise.name == "kv-cache").unwrap();
-    let solution = exercise.source("solution").unwrap();
+    let (exercise, solution) = solved("kv-cache");
     let folder = tempfile::tempdir().unwrap();
     let without_end = "prints without end: stopped after 1024 KiB";
     let all = [
@@ -306,8 +284,8 @@ fn host_code_that_ends_the_program_is_told_how() {
         assert!(solution.contains(first));
         std::fs::write(path, solution.replacen(first, &with, 1)).unwrap();
     }
-    let judge = exercise::Judge::new(exercise, &root()).unwrap();
-    let exercise::Judge::Host(host) = &judge else { panic!("it is host code") };
+    let judge = Judge::new(&exercise, &root()).unwrap();
+    let Judge::Host(host) = &judge else { panic!("it is host code") };
     host.compile_together(&paths).unwrap();
     for ((code, said), path) in all.iter().zip(&paths) {
         let start = Instant::now();
@@ -323,16 +301,14 @@ fn host_code_that_ends_the_program_is_told_how() {
 /// Where the check calls nothing else, either.
 #[test]
 fn host_code_that_ends_the_program_at_once_has_solved_nothing() {
-    let exercises = exercise::catalogue::all(&root()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (name, first) in [("segments", "    let mut starts"), ("pack", "    let packed")] {
-        let exercise = exercises.iter().find(|exercise| exercise.name == name).unwrap();
-        let solution = exercise.source("solution").unwrap();
+        let (exercise, solution) = solved(name);
         assert!(solution.contains(first));
         let path = folder.path().join(format!("{name}.rs"));
         let with = format!("    if true {{ std::process::exit(0); }}\n{first}");
         std::fs::write(&path, solution.replacen(first, &with, 1)).unwrap();
-        let judge = exercise::Judge::new(exercise, &root()).unwrap();
+        let judge = Judge::new(&exercise, &root()).unwrap();
         let outcome = judge.check(&format!("my/{name}.rs"), &path).unwrap();
         let bad = outcome.first_bad().unwrap_or_else(|| panic!("{name} is solved"));
         assert!(bad.text.contains("exit code 0 before the check was through"), "{bad:?}");
@@ -342,12 +318,10 @@ fn host_code_that_ends_the_program_at_once_has_solved_nothing() {
 /// On either output, and whether the solution is right or not.
 #[test]
 fn what_host_code_prints_is_shown() {
-    let exercises = exercise::catalogue::all(&root()).unwrap();
-    let exercise = exercises.iter().find(|exercise| exercise.name == "segments").unwrap();
-    let solution = exercise.source("solution").unwrap();
+    let (exercise, solution) = solved("segments");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segments.rs");
-    let judge = exercise::Judge::new(exercise, &root()).unwrap();
+    let judge = Judge::new(&exercise, &root()).unwrap();
     let first = "    let mut starts";
     let prints = "    println!(\"to one\"); eprintln!(\"to the other\");\n";
     for (more, is_solved) in [("", true), ("if layers > 1 { return vec![]; }\n", false)] {
@@ -364,10 +338,7 @@ fn what_host_code_prints_is_shown() {
 /// What lies in a learner's place may be anything.
 #[test]
 fn a_kernel_that_is_none_is_told_in_a_sentence_and_in_time() {
-    if !has_nvrtc() {
-        return;
-    }
-    let checkout = Checkout::with_compilers();
+    let Some(checkout) = checkout_with_nvrtc() else { return };
     let path = checkout.path("my/mirror.cu");
     let check = |said: &[&str]| {
         let start = Instant::now();
@@ -419,10 +390,7 @@ fn a_kernel_that_is_none_is_told_in_a_sentence_and_in_time() {
 /// On the driver for tests, which passes for NVIDIA's.
 #[test]
 fn a_solved_kernel_is_timed_beside_others() {
-    if !has_nvrtc() {
-        return;
-    }
-    let checkout = Checkout::with_compilers();
+    let Some(checkout) = checkout_with_nvrtc() else { return };
     let solve = |name: &str, folder: &str| {
         let solution = checkout.read(&format!("{folder}/{name}/solution.cu"));
         checkout.write(&format!("my/{name}.cu"), &solution);
@@ -471,10 +439,7 @@ impl Drop for Running {
 /// Two terminals: what one solves, the other does not forget. Keys lead on.
 #[test]
 fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
-    if !has_nvrtc() {
-        return;
-    }
-    let checkout = Checkout::with_compilers();
+    let Some(checkout) = checkout_with_nvrtc() else { return };
     let folder = "experiments/first-steps/vector-add/exercises";
     let solve = |name: &str| {
         let solution = checkout.read(&format!("{folder}/{name}/solution.cu"));
@@ -488,10 +453,8 @@ fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
         }
     };
     let done = |name: &str| {
-        let listed = checkout.run("exercise list --json");
-        let listed: Value = serde_json::from_str(listed.succeeds()).unwrap();
-        let all = listed["exercises"].as_array().unwrap();
-        all.iter().find(|e| e["name"] == name).unwrap().clone()
+        let mut all = listed(&checkout.run("exercise list --json")).into_iter();
+        all.find(|e| e["name"] == name).unwrap()
     };
     let mut watch = Running::of(checkout.command("exercise --watch").stdin(Stdio::piped()));
     let mut keys = watch.0.stdin.take().unwrap();
@@ -506,10 +469,8 @@ fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
     keys.write_all(b"lr").unwrap();
     until("there is a start", &|| checkout.path("my/add.1.cu").exists());
     keys.write_all(b"n").unwrap();
-    let listed = checkout.run("exercise list --json");
-    let listed: Value = serde_json::from_str(listed.succeeds()).unwrap();
-    let all = listed["exercises"].as_array().unwrap().iter();
-    let mut all = all.map(|e| e["name"].as_str().unwrap());
+    let all = listed(&checkout.run("exercise list --json"));
+    let mut all = all.iter().map(|e| e["name"].as_str().unwrap());
     let next = all.find(|name| !["add", "mirror"].contains(name)).unwrap();
     let next = checkout.path(&format!("my/{next}.cu"));
     until("the next one begins, and not what is solved", &|| next.exists());
@@ -530,10 +491,7 @@ fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
 
 #[test]
 fn a_watched_file_is_checked_when_it_is_saved() {
-    if !has_nvrtc() {
-        return;
-    }
-    let checkout = Checkout::with_compilers();
+    let Some(checkout) = checkout_with_nvrtc() else { return };
     let mut watch = checkout.command("exercise transpose --watch");
     let mut watch = Running::of(watch.stdin(Stdio::null()));
     let file = checkout.path("my/transpose.cu");
@@ -551,10 +509,7 @@ fn a_watched_file_is_checked_when_it_is_saved() {
 
 #[test]
 fn the_same_file_gets_the_same_answer() {
-    if !has_nvrtc() {
-        return;
-    }
-    let checkout = Checkout::with_compilers();
+    let Some(checkout) = checkout_with_nvrtc() else { return };
     checkout.run("exercise bug-barrier");
     let first = checkout.run("exercise bug-barrier").stdout;
     for _ in 0..20 {

@@ -18,11 +18,11 @@ mod turns;
 use std::collections::BTreeMap;
 use std::fs;
 
-use checkout::{Checkout, Ended, root};
+use checkout::{Checkout, Ended, hide_compilers, root};
 use lab::kernel::{COMMITTED_NVRTC, Stamp, compute};
 use lab::{machine_code, ptx};
 use record::hash::sha256;
-use skip::skip;
+use skip::{has_nvrtc, skip};
 use turns::{is_new, todays};
 
 /// Newest PTX version that drivers for CUDA 12.4 read.
@@ -94,14 +94,7 @@ fn committed_ptx_is_of_todays_source_and_loads_on_every_supported_driver() {
 /// A checkout in which the program finds NVRTC as it does in this one; `None`, after
 /// saying so, where there is none.
 fn checkout_with_nvrtc() -> Option<Checkout> {
-    let checkout = Checkout::with_compilers();
-    let doctor = checkout.run("doctor");
-    let found = doctor.succeeds().lines().any(|line| line.starts_with("ok NVRTC"));
-    if found {
-        return Some(checkout);
-    }
-    skip(&format!("no NVRTC was found; get it with\n  {}", lab::libraries::NVRTC.install));
-    None
+    has_nvrtc().then(Checkout::with_compilers)
 }
 
 /// Leaves some kernels of the committed ones, or none: what a test says of one needs no other.
@@ -308,13 +301,7 @@ fn accesses_that_the_compiler_merges_are_listed() {
 #[test]
 fn without_nvrtc_the_error_says_how_to_get_it() {
     let checkout = Checkout::new();
-    let run = |arguments| {
-        let mut command = checkout.command(arguments);
-        for variable in ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"] {
-            command.env_remove(variable);
-        }
-        Ended::of(&mut command)
-    };
+    let run = |arguments| Ended::of(hide_compilers(&mut checkout.command(arguments)));
     if run("doctor").succeeds().contains("ok NVRTC") {
         return skip("a toolkit's NVRTC cannot be hidden from the program");
     }

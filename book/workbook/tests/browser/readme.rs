@@ -7,7 +7,7 @@ use crate::book;
 use crate::checkout::{Checkout, Ended, root};
 use crate::chromium::Browser;
 use crate::page::{self, LIGHT, Page, View};
-use crate::skip::skip;
+use crate::skip::has_nvrtc;
 
 /// The text of both, beside them.
 const TEXT: &str = "pictures.txt";
@@ -77,8 +77,8 @@ fn checks() -> String {
 #[test]
 fn readmes_pictures_are_of_today() {
     let Some(browser) = Browser::get() else { return };
-    if lab::kernel::nvrtc_version().is_err() {
-        return skip("there is no NVRTC");
+    if !has_nvrtc() {
+        return;
     }
     let mut page = Page::new(browser, VIEW);
     let mut chapters = book::chapters().into_iter();

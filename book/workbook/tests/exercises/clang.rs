@@ -5,6 +5,7 @@ use std::fs;
 use exercise::catalogue::Language;
 use lab::compiler::Clang;
 
+use super::checkout::hide_compilers;
 use super::{Checkout, Ended, exercises, root, skip, turns, verify};
 
 fn has_clang() -> bool {
@@ -71,11 +72,7 @@ fn checkout_with_clang_alone() -> Option<Checkout> {
 }
 
 fn alone(checkout: &Checkout, arguments: &str) -> Ended {
-    let mut command = checkout.command(arguments);
-    for variable in ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"] {
-        command.env_remove(variable);
-    }
-    Ended::of(&mut command)
+    Ended::of(hide_compilers(&mut checkout.command(arguments)))
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A copy of the workbook to run the program in, and how a run of it ended.
 
+#![allow(dead_code, reason = "each test takes a part")]
+
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +70,6 @@ impl Checkout {
 
     /// A copy with all experiments, and with a book and records of three of them: it is built ten
     /// times as fast.
-    #[allow(dead_code)] // not of all tests
     pub(crate) fn small() -> Checkout {
         let is_of_three = |name: &str| SMALL.contains(&name.trim_end_matches("-counters"));
         let checkout = Checkout::with(|file| match file.extension() {
@@ -128,7 +129,6 @@ impl Checkout {
     }
 
     /// A copy in which the program finds NVRTC and ptxas as it does in this checkout.
-    #[allow(dead_code)] // not of all tests
     pub(crate) fn with_compilers() -> Checkout {
         let checkout = Checkout::new();
         let environment = self::root().join(".venv");
@@ -140,7 +140,6 @@ impl Checkout {
     }
 
     /// A copy with what `scripts/page-compiler` has fetched, which is larger than all the rest.
-    #[allow(dead_code)] // not of all tests
     pub(crate) fn with_page_compiler() -> Checkout {
         let checkout = Checkout::new();
         copy(&self::root(), "book/src/compiler".as_ref(), &checkout.root, &|_| true);
@@ -164,6 +163,13 @@ impl Checkout {
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&path, text))
             .unwrap_or_else(|e| panic!("{relative}: {e}"));
+    }
+
+    /// Writes a program: a script for the shell.
+    pub(crate) fn write_program(&self, relative: &str, script: &str) {
+        self.write(relative, &format!("#!/bin/sh\n{script}\n"));
+        let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(self.path(relative), runs).expect("it was written just now");
     }
 
     /// Replaces the first `from` in a file, which must be there.
@@ -190,32 +196,54 @@ impl Checkout {
 }
 
 /// Runs of the reference that have one record of most experiments together.
-#[allow(dead_code)] // not of all tests
 pub(crate) const RUNS: [&str; 2] = ["results/h200", "results/h200/host-r"];
 
 /// Copies the reference's records to `folder`, as another machine's. The GPU has another
 /// name and takes twice the time for everything.
-#[allow(dead_code)] // not of all tests
 pub(crate) fn other_machine(checkout: &Checkout, folder: &str) {
-    let files = RUNS.map(|run| fs::read_dir(checkout.path(run)).expect("a record"));
-    for entry in files.into_iter().flatten() {
-        let path = entry.expect("a record").path();
+    copy_records(checkout, &RUNS, &format!("{folder}/other"), |record| {
+        record["machine"]["name"] = json!("other");
+        record["machine"]["gpus"][0]["name"] = json!("NVIDIA GeForce RTX 4090");
+        stretch(record, |_| 2.0);
+    });
+}
+
+/// Copies the records of some of the reference's runs to a folder, as those of one run, each as
+/// `change` makes it.
+pub(crate) fn copy_records(
+    checkout: &Checkout,
+    runs: &[&str],
+    folder: &str,
+    mut change: impl FnMut(&mut Value),
+) {
+    let files = runs.iter().flat_map(|run| fs::read_dir(checkout.path(run)).expect("a run"));
+    for path in files.map(|file| file.expect("a record").path()) {
         if path.is_dir() {
             continue; // further runs
         }
         let text = fs::read_to_string(&path).expect("a record");
         let mut record: Value = serde_json::from_str(&text).expect("a record");
         record["run"].as_object_mut().expect("a record").remove("label");
-        record["machine"]["name"] = json!("other");
-        record["machine"]["gpus"][0]["name"] = json!("NVIDIA GeForce RTX 4090");
-        for measurement in record["measurements"].as_array_mut().expect("a record") {
-            for time in measurement["seconds"].as_array_mut().expect("a record") {
-                *time = json!(2.0 * time.as_f64().expect("a record"));
-            }
-        }
+        change(&mut record);
         let name = path.file_name().expect("a record").to_str().expect("a record");
-        checkout.write(&format!("{folder}/other/{name}"), &record.to_string());
+        checkout.write(&format!("{folder}/{name}"), &record.to_string());
     }
+}
+
+/// Multiplies each time of a record by its case's factor.
+pub(crate) fn stretch(record: &mut Value, mut factor: impl FnMut(&Value) -> f64) {
+    for case in record["measurements"].as_array_mut().expect("a record") {
+        let factor = factor(case);
+        for time in case["seconds"].as_array_mut().expect("a record") {
+            *time = json!(factor * time.as_f64().expect("a record"));
+        }
+    }
+}
+
+/// Leaves a command nothing to find compilers by, but the PATH.
+pub(crate) fn hide_compilers(command: &mut Command) -> &mut Command {
+    let variables = ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"];
+    variables.into_iter().fold(command, Command::env_remove)
 }
 
 /// Copies a part of one folder to the same place in another.
@@ -295,20 +323,17 @@ impl Ended {
 
     /// A run that succeeded, and said all of this on standard error.
     #[track_caller]
-    #[allow(dead_code)] // not of all tests
     pub(crate) fn warns(&self, texts: &[&str]) {
         self.says(0, texts);
     }
 
     /// A run that failed with exit code 1, and said all of this on standard error.
-    #[allow(dead_code)] // not of all tests
     #[track_caller]
     pub(crate) fn refuses(&self, texts: &[&str]) {
         self.says(1, texts);
     }
 
     /// A run of wrong usage, which said all of this on standard error.
-    #[allow(dead_code)] // not of all tests
     #[track_caller]
     pub(crate) fn misuses(&self, texts: &[&str]) {
         self.says(2, texts);

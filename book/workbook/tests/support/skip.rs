@@ -2,6 +2,16 @@
 
 use std::io::Write;
 
+/// Whether NVRTC is here; if not, says so.
+#[allow(dead_code)] // not of all tests
+pub(crate) fn has_nvrtc() -> bool {
+    let found = lab::kernel::nvrtc_version().is_ok();
+    if !found {
+        skip(&format!("no NVRTC was found; get it with\n  {}", lab::libraries::NVRTC.install));
+    }
+    found
+}
+
 /// Says that the running test is skipped, and why. With `WORKBOOK_REQUIRE=all` it fails instead.
 #[track_caller]
 pub(crate) fn skip(why: &str) {
