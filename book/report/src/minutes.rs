@@ -188,23 +188,16 @@ impl Shown {
     /// exercises take so many minutes each.
     pub fn of(text: &str, practice: Vec<usize>) -> Shown {
         let mut shown = Shown { practice, ..Shown::default() };
-        let (mut folded, mut code) = (0, false);
+        let (mut depth, mut code) = (Depth::default(), false);
         for line in text.lines() {
             if line.trim_start().starts_with("```") {
                 code = !code;
             } else if code {
-                shown.lines_of_code += usize::from(folded == 0);
-            } else {
-                let count =
-                    |tags: [&str; 3]| tags.map(|tag| line.matches(tag).count()).iter().sum();
-                let opened: usize = count(["<details", "<svg", "<script"]);
-                if folded + opened == 0 {
-                    shown.figures += line.matches("<figure").count();
-                    shown.predictions += line.matches("class=\"prediction\"").count();
-                    shown.words += words(line);
-                }
-                let closed = count(["</details", "</svg", "</script"]);
-                folded = (folded + opened).saturating_sub(closed);
+                shown.lines_of_code += usize::from(depth.0 == 0);
+            } else if depth.shows(line) {
+                shown.figures += line.matches("<figure").count();
+                shown.predictions += line.matches("class=\"prediction\"").count();
+                shown.words += words(line);
             }
         }
         shown
@@ -226,6 +219,22 @@ impl Shown {
             + self.lines_of_code * 60 / LINES_A_MINUTE
             + self.predictions * SECONDS_A_PREDICTION
             + self.figures * SECONDS_A_FIGURE
+    }
+}
+
+/// How deep in folds, pictures and scripts the lines of a page stand.
+#[derive(Default)]
+pub struct Depth(usize);
+
+impl Depth {
+    /// Whether the next line stands in none of them.
+    pub fn shows(&mut self, line: &str) -> bool {
+        let count = |tags: [&str; 3]| tags.map(|tag| line.matches(tag).count()).iter().sum();
+        let opened: usize = count(["<details", "<svg", "<script"]);
+        let closed = count(["</details", "</svg", "</script"]);
+        let depth = self.0 + opened;
+        self.0 = depth.saturating_sub(closed);
+        depth == 0
     }
 }
 

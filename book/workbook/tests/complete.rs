@@ -19,7 +19,7 @@ use lab::ptx;
 use lab::timing::Sampling;
 use lessons::Lesson;
 use record::{Record, Results, Source};
-use report::minutes::Shown;
+use report::minutes::{Depth, Shown};
 use skip::skip;
 use walkdir::WalkDir;
 
@@ -57,6 +57,26 @@ fn stems(folder: &str, extension: &str) -> BTreeSet<String> {
         (!stem.contains('/')).then(|| stem.to_owned())
     };
     files(folder).iter().filter_map(stem).collect()
+}
+
+/// Paths below `book/src` of all pages.
+fn pages() -> impl Iterator<Item = String> {
+    files("book/src").into_iter().filter(|file| file.ends_with(".md") && file != "SUMMARY.md")
+}
+
+/// Where the links of a Markdown text lead.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0))
+}
+
+/// The names of all exercises, and what they ask for.
+fn exercises() -> BTreeMap<String, String> {
+    let of = |file: String| {
+        let folder = file.strip_suffix("/exercise.md")?;
+        let name = folder.rsplit('/').next()?.to_owned();
+        Some((name, text(&format!("experiments/{file}"))))
+    };
+    files("experiments").into_iter().filter_map(of).collect()
 }
 
 fn experiments() -> Vec<Lesson> {
@@ -562,11 +582,7 @@ fn no_kernel_and_no_record_is_left_over() {
 #[test]
 fn no_page_and_no_drawing_is_left_over() {
     let summary = text("book/src/SUMMARY.md");
-    let listed: BTreeSet<_> = summary
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()))
-        .collect();
+    let listed: BTreeSet<_> = links(&summary).map(str::to_owned).collect();
     let sources = files("book/src");
     let mut problems = vec![];
     for page in &listed {
@@ -609,9 +625,7 @@ fn what_is_read_on_the_forge_leads_to_text() {
     for file in ["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", "results/README.md"]
     {
         let folder = root().join(file).parent().unwrap().to_owned();
-        let text = text(file);
-        let links = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
-        for link in links {
+        for link in links(&text(file)) {
             let target = link.split('#').next().unwrap_or_default();
             // Elsewhere, or a page that the forge makes.
             if target.is_empty() || target.contains("://") || target.starts_with("../../") {
@@ -776,17 +790,8 @@ fn is_shown_chart(text: &str, caption: &str) -> bool {
 
 /// What of a page's text, up to some place, is in no fold, picture or script.
 fn unfolded(text: &str) -> Vec<String> {
-    let (mut lines, mut depth) = (vec![], 0_usize);
-    for line in text.lines() {
-        let count = |tags: [&str; 3]| tags.map(|tag| line.matches(tag).count()).iter().sum();
-        let opened: usize = count(["<details", "<svg", "<script"]);
-        if depth + opened == 0 {
-            lines.push(plain(line));
-        }
-        let closed = count(["</details", "</svg", "</script"]);
-        depth = (depth + opened).saturating_sub(closed);
-    }
-    lines
+    let mut depth = Depth::default();
+    text.lines().filter(|line| depth.shows(line)).map(plain).collect()
 }
 
 /// The course promises it, and counts one exercise on each page.
@@ -954,20 +959,16 @@ fn each_part_asks_for_a_diagnosis_and_a_judgement_and_has_a_capstone() {
             &["**Find what is wrong.**", "**Would you optimise this?**"],
         ),
     ];
-    let exercises = files("experiments").into_iter().filter_map(|file| {
-        let folder = file.strip_suffix("/exercise.md")?;
-        let is_capstone = text(&format!("experiments/{file}")).starts_with("# Capstone: ");
-        is_capstone.then(|| format!("\n{{{{exercise {}}}}}\n", folder.rsplit('/').next().unwrap()))
-    });
-    let capstones: Vec<String> = exercises.collect();
+    let capstones = exercises().into_iter().filter(|(_, text)| text.starts_with("# Capstone: "));
+    let capstones: Vec<_> =
+        capstones.map(|(name, _)| format!("\n{{{{exercise {name}}}}}\n")).collect();
     let summary = text("book/src/SUMMARY.md");
     let (parts, _) = summary.split_once("\n# On Monday\n").unwrap();
     let parts: Vec<(&str, String)> = parts
         .split("\n# ")
         .skip(1)
         .map(|part| {
-            let links = part.split("](").skip(1).filter_map(|link| Some(link.split_once(')')?.0));
-            let pages = links.map(|page| text(&format!("book/src/{page}"))).collect();
+            let pages = links(part).map(|page| text(&format!("book/src/{page}"))).collect();
             (part.lines().next().unwrap(), pages)
         })
         .collect();
@@ -1010,17 +1011,14 @@ fn open_questions_are_one_short_list() {
     let mut listed = BTreeSet::new();
     for question in questions {
         let [first, experiment @ .., places] = &question[..] else { continue };
-        let links = places.split("](").skip(1).filter_map(|link| Some(link.split_once(".md")?.0));
-        let pages: Vec<_> = links.map(|page| format!("{page}.md")).collect();
+        let pages = links(places).filter_map(|link| Some(link.split_once(".md")?.0));
+        let pages: Vec<_> = pages.map(|page| format!("{page}.md")).collect();
         if pages.is_empty() || experiment.is_empty() {
             problems.push(format!("no experiment, or no page where it was measured: {first}"));
         }
         listed.extend(pages);
     }
-    for page in files("book/src") {
-        if !page.ends_with(".md") || page.starts_with("contributing/") || page == "SUMMARY.md" {
-            continue;
-        }
+    for page in pages().filter(|page| !page.starts_with("contributing/")) {
         let source = text(&format!("book/src/{page}"));
         match (listed.contains(&page), source.contains(LIST)) {
             (true, false) => problems.push(format!("{page} is in the list, and not linked to it")),
@@ -1118,11 +1116,14 @@ fn what_a_learner_reads_is_in_the_style_of_the_book() {
     let mut report = |path: &str, number: usize, faults: Vec<String>| {
         problems.extend(faults.into_iter().map(|fault| format!("{path}:{number}: {fault}")));
     };
-    let mut prose: Vec<_> =
-        files("book/src").into_iter().map(|f| format!("book/src/{f}")).collect();
-    prose.retain(|path| path.ends_with(".md") && !path.contains("/contributing/"));
-    let mut code: Vec<_> = files("book/src").into_iter().map(|f| format!("book/src/{f}")).collect();
-    code.retain(|path| path.ends_with(".toml"));
+    let (mut prose, mut code) = (vec![], vec![]);
+    for file in files("book/src") {
+        if file.ends_with(".md") && !file.starts_with("contributing/") {
+            prose.push(format!("book/src/{file}"));
+        } else if file.ends_with(".toml") {
+            code.push(format!("book/src/{file}"));
+        }
+    }
     for file in files("experiments") {
         let is_of_exercise = file.contains("/exercises/");
         match file.rsplit('/').next() {
@@ -1175,21 +1176,12 @@ fn hints(path: &str) -> String {
 #[test]
 fn a_page_says_so_once() {
     let mut problems = vec![];
-    let exercises: BTreeMap<_, _> = files("experiments")
-        .into_iter()
-        .filter_map(|file| {
-            let folder = file.strip_suffix("/exercise.md")?;
-            Some((folder.rsplit('/').next()?.to_owned(), format!("experiments/{file}")))
-        })
-        .collect();
-    for page in files("book/src") {
-        if !page.ends_with(".md") || page.starts_with("contributing/") {
-            continue;
-        }
+    let exercises = exercises();
+    for page in pages().filter(|page| !page.starts_with("contributing/")) {
         let own = text(&format!("book/src/{page}"));
         let shown = own.lines().filter_map(|line| {
             let name = line.strip_prefix("{{exercise ")?.strip_suffix("}}")?;
-            exercises.get(name).map(|path| text(path))
+            exercises.get(name).cloned()
         });
         let all: String =
             shown.chain([own.clone(), text(&format!("book/src/{}", beside(&page)))]).collect();
@@ -1209,10 +1201,8 @@ fn a_page_says_so_once() {
 #[test]
 fn a_sentence_of_a_page_begins_on_a_line_of_its_own() {
     const MOST: usize = 160;
-    let sources = files("book/src").into_iter();
-    let pages = sources.filter(|file| file.ends_with(".md") && file != "SUMMARY.md");
     let mut problems = vec![];
-    for page in pages {
+    for page in pages() {
         let text = text(&format!("book/src/{page}"));
         let (mut code, mut html) = (false, false);
         for (i, line) in text.lines().enumerate() {
