@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use excerpt::page::{Key, Kind};
 
-pub use excerpt::names::{Group, Names, OfARow, of_metric, of_parameter};
+pub use excerpt::names::{Group, Names, OfARow, grouped, of_metric, of_parameter};
 pub use record::names::did_you_mean;
 use record::{Measurement, Parameter};
 use serde::Deserialize;

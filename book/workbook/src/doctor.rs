@@ -11,6 +11,7 @@ use lab::layout::beside;
 use lab::{emulator, kernel, libraries, machine};
 use lessons::Lesson;
 use record::{Machine, units};
+use report::names::grouped;
 
 use crate::temporary;
 use crate::terminal::say;
@@ -41,19 +42,13 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     programs();
     say!();
     // Experiments of which the same is to be said share a line.
-    let mut verdicts: Vec<(Result<&str, String>, Vec<String>)> = vec![];
-    for experiment in lessons::all(root)? {
-        let verdict = match &gpus {
-            Gpus::None(_) if emulator::stands_in() => Ok("run on the emulated GPU"),
-            Gpus::None(_) => Err("a GPU is needed; the book shows the recorded results".into()),
-            Gpus::Count(count) => enough(*count, &experiment).map(|()| "can run here"),
-        };
-        match verdicts.iter_mut().find(|(known, _)| *known == verdict) {
-            Some((_, names)) => names.push(experiment.name),
-            None => verdicts.push((verdict, vec![experiment.name])),
-        }
-    }
-    for (verdict, names) in verdicts {
+    let verdict = |experiment: &Lesson| match &gpus {
+        Gpus::None(_) if emulator::stands_in() => Ok("run on the emulated GPU"),
+        Gpus::None(_) => Err("a GPU is needed; the book shows the recorded results".into()),
+        Gpus::Count(count) => enough(*count, experiment).map(|()| "can run here"),
+    };
+    let verdicts = lessons::all(root)?.into_iter().map(|lesson| (verdict(&lesson), lesson.name));
+    for (verdict, names) in grouped(verdicts) {
         let s = if names.len() == 1 { "" } else { "s" };
         let what = format!("{} experiment{s}", names.len());
         let names = names.join(", ");

@@ -8,6 +8,7 @@ use lab::layout::{width, wrap};
 use lab::options;
 use record::file::{Conflict, conflict};
 use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
+use report::names::grouped;
 
 use crate::archive;
 use crate::terminal::{complain, misused, say};
@@ -129,17 +130,12 @@ const MOST_NAMED: usize = 2;
 /// Says which records are refused, each with its experiment, and why. A whole archive is often
 /// refused for one reason, which fifty lines would hide.
 fn tell(refused: &[(String, String)]) {
-    let mut by_reason: Vec<(String, Vec<&str>)> = vec![];
-    for (experiment, why) in refused {
+    let by_reason = refused.iter().map(|(experiment, why)| {
         // Its own file, and the one that it would replace, are called after it.
         let reason = why.split_once(".json: ").map_or(why.as_str(), |(_, reason)| reason);
-        let reason = reason.replace(&format!("{experiment}.json"), "");
-        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, all)) => all.push(why),
-            None => by_reason.push((reason, vec![why])),
-        }
-    }
-    for (reason, all) in by_reason {
+        (reason.replace(&format!("{experiment}.json"), ""), why)
+    });
+    for (reason, all) in grouped(by_reason) {
         let named = if all.len() > MOST_NAMED + 1 { MOST_NAMED } else { all.len() };
         for why in &all[..named] {
             complain!("refused: {why}");

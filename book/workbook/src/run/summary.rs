@@ -7,6 +7,7 @@ use std::time::Duration;
 use lab::layout::{width, wrap};
 use record::file::visible;
 use report::goals::GoalHere;
+use report::names::grouped;
 use report::this_machine::{Account, Difference, OtherVerdict, Skipped};
 
 use super::measure::{Ended, Run};
@@ -25,9 +26,9 @@ pub(super) fn of_run(run: &Run, html: &Path) {
         let name = lesson.name.as_str();
         match end {
             Ended::Recorded => recorded.push(name),
-            Ended::NotRecorded(why) => kept.push((name.to_owned(), why.clone())),
-            Ended::CannotRun(why) => unable.push((name.to_owned(), why.clone())),
-            Ended::Failed(why) => failed.push((name.to_owned(), why.clone())),
+            Ended::NotRecorded(why) => kept.push((why, name)),
+            Ended::CannotRun(why) => unable.push((why, name)),
+            Ended::Failed(why) => failed.push((why, name)),
         }
     }
     let count = recorded.len();
@@ -131,18 +132,11 @@ fn item(text: &str) {
 }
 
 /// Names under a heading, those with the same reason together.
-fn list(heading: &str, named: Vec<(String, String)>) {
-    let mut reasons: Vec<(String, Vec<String>)> = vec![];
-    for (name, why) in named {
-        match reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
-        }
-    }
+fn list(heading: &str, reasons: Vec<(&String, &str)>) {
     if !reasons.is_empty() {
         say!("{heading}");
     }
-    for (why, names) in reasons {
+    for (why, names) in grouped(reasons) {
         item(&format!("{}: {why}", names.join(", ")));
     }
 }

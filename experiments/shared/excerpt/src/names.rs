@@ -82,23 +82,31 @@ impl Names<'_> {
         measurements: &[&'r Measurement],
         keys: &[String],
     ) -> Result<Vec<OfARow<'r>>, String> {
-        let mut rows: Vec<OfARow> = vec![];
-        for m in measurements {
+        let row = |m: &&'r Measurement| {
             let value = |key: &String| {
                 select::parameter(m, key)
                     .ok_or_else(|| format!("rows: a measurement has no `{key}`"))
             };
-            let values = keys.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-            match rows.iter_mut().find(|(row, _)| *row == values) {
-                Some((_, here)) => here.push(m),
-                None => rows.push((values, vec![*m])),
-            }
-        }
+            Ok::<_, String>((keys.iter().map(value).collect::<Result<Vec<_>, _>>()?, *m))
+        };
+        let mut rows = grouped(measurements.iter().map(row).collect::<Result<Vec<_>, String>>()?);
         rows.sort_by_key(|(values, _)| {
             values.iter().map(|value| self.place(value)).collect::<Vec<_>>()
         });
         Ok(rows)
     }
+}
+
+/// What has the same key together, in the order in which the keys come first.
+pub fn grouped<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = vec![];
+    for (key, value) in all {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// What a parameter is called at the head of a column.
