@@ -338,13 +338,8 @@ impl Preprocessor for Workbook {
     }
 
     fn supports_renderer(&self, renderer: &str) -> Result<bool> {
-        Ok(supports(renderer))
+        Ok(renderer == "html")
     }
-}
-
-/// Whether pages can be expanded for `renderer`.
-pub fn supports(renderer: &str) -> bool {
-    renderer == "html"
 }
 
 /// What the expanded pages show, and what goes with them.
@@ -374,7 +369,7 @@ fn replace(
     let references = results.references()?;
     let records = Records::load(&results, &references, options.this_machine.as_deref())?;
     let claims_name = options.claims.file_name().unwrap_or_default().display();
-    let claims = claims(options)?;
+    let claims: Claims = toml(&options.claims)?;
 
     let src = options.book.join(&config.book.src);
     let (pages, texts, mut problems) = read(book, &src, options, &records)?;
@@ -419,7 +414,9 @@ fn replace(
         let both = pages.iter().zip(&texts);
         problems.extend(both.flat_map(|(page, text)| text.unused(page)));
     }
-    let glossary = book.chapters().find(|chapter| is_at(chapter, glossary::PAGE));
+    let glossary = book
+        .chapters()
+        .find(|chapter| chapter.source_path.as_deref() == Some(Path::new(glossary::PAGE)));
     let glossary = glossary.map(|chapter| Glossary::read(&chapter.content));
     let glossary = glossary.unwrap_or_default();
     let html = config.html_config().unwrap_or_default();
@@ -450,10 +447,6 @@ fn replace(
     let built = Built { pages, this_machine, unused, broken, account, ..Built::default() };
     let files = export::files(&findings)?;
     Ok(Expanded { built, pictures, references, files, programs, problems, shown })
-}
-
-fn is_at(chapter: &Chapter, path: &str) -> bool {
-    chapter.source_path.as_deref() == Some(Path::new(path))
 }
 
 /// The pages of `book`, whose folder is `src`, and what is wrong with them.
@@ -500,16 +493,12 @@ pub(crate) fn verdicts(options: &Options, records: &Records) -> Result<Vec<(Clai
     // What another machine lacks is wrong with a book that it is the reference of, and is no
     // matter here.
     let (pages, _, _) = read(&book, &src, options, records)?;
-    let (findings, _) = claims(options)?.judge(&pages);
+    let (findings, _) = toml::<Claims>(&options.claims)?.judge(&pages);
     let tried = findings.entries.into_iter().filter(|entry| {
         let Entry { claim, compared, .. } = entry;
         !claim.tests.is_empty() && claim.tests.len() == compared.len()
     });
     Ok(tried.map(|entry| (entry.claim, entry.verdict.reference)).collect())
-}
-
-fn claims(options: &Options) -> Result<Claims> {
-    toml(&options.claims)
 }
 
 /// What a file of the book says.

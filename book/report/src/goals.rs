@@ -16,7 +16,7 @@
 //! A time is to be `at_most` something. On another machine it is a goal if it compares numbers of
 //! one machine, and where the condition in `holds` is so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::both::{Alike, Both, Here, borrowed};
 use crate::estimate::Estimate;
@@ -109,19 +109,22 @@ pub fn all(pages: &[Page], records: &Records) -> Result<String, String> {
     })
 }
 
+/// How many goals there are of each outcome.
+pub fn told(outcomes: impl Iterator<Item = Outcome>) -> String {
+    let mut counts = BTreeMap::new();
+    outcomes.for_each(|outcome| *counts.entry(outcome).or_insert(0) += 1);
+    let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
 /// How many goals there are, for which machines they were set, and what became of them.
 fn counts(verdicts: &[Both<Outcome>], records: &Records) -> String {
-    let (mut counts, mut from) = (BTreeMap::new(), BTreeSet::new());
-    for verdict in verdicts {
-        *counts.entry(*verdict.first()).or_insert(0) += 1;
-        from.extend(verdict.from.clone());
-    }
-    let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
+    let from = verdicts.iter().flat_map(|verdict| verdict.from.clone()).collect();
     format!(
         "<p class=\"counts\">{} goals, set for the {}: {}{}.</p>\n",
         verdicts.len(),
         escape(&records.label(&from)),
-        counts.collect::<Vec<_>>().join(", "),
+        told(verdicts.iter().map(|verdict| *verdict.first())),
         borrowed(verdicts.iter()),
     )
 }

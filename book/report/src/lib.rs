@@ -110,5 +110,5 @@ mod language;
 
 pub use excerpt::unit;
 
-pub use build::{Built, Options, build, preprocess, supports, texts};
+pub use build::{Built, Options, build, preprocess, texts};
 pub use records::Unused;

@@ -90,12 +90,11 @@ pub fn calculator() -> Result<String, String> {
             fields.concat()
         );
     };
-    let listed = |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     fields(
         "Model",
         "",
         &[
-            select("model", "model", &listed(&names), &model.name),
+            select("model", "model", &names, &model.name),
             select("task", "task", &named(Task::ALL), "inference"),
             select("precision", "precision", &named(Precision::ALL), "mixed"),
             select("quantised", "quantised", &named(Quantised::ALL), "no"),
@@ -116,7 +115,7 @@ pub fn calculator() -> Result<String, String> {
         &[
             select("optimiser", "optimiser", &named(Optimiser::ALL), "adamw"),
             select("sharding", "sharding", &named(Sharding::ALL), "ddp"),
-            select("lora_rank", "LoRA rank", &listed(&["0", "8", "16", "64", "256"]), "0"),
+            select("lora_rank", "LoRA rank", &["0", "8", "16", "64", "256"], "0"),
             select("attention", "attention", &named(Attention::ALL), "flash"),
             select("offload", "offload", &named(Offload::ALL), "nothing"),
             "<label><input type=\"checkbox\" name=\"checkpointing\"> checkpointing</label>"
@@ -147,13 +146,13 @@ pub fn calculator() -> Result<String, String> {
     ))
 }
 
-fn named<T>(all: &[(&str, T)]) -> Vec<String> {
-    all.iter().map(|(name, _)| (*name).to_owned()).collect()
+fn named<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
+    all.iter().map(|(name, _)| *name).collect()
 }
 
-fn select(name: &str, label: &str, choices: &[String], chosen: &str) -> String {
-    let option = |choice: &String| {
-        let selected = if choice == chosen { " selected" } else { "" };
+fn select(name: &str, label: &str, choices: &[&str], chosen: &str) -> String {
+    let option = |choice: &&str| {
+        let selected = if *choice == chosen { " selected" } else { "" };
         format!("<option{selected}>{}</option>", escape(choice))
     };
     let options: String = choices.iter().map(option).collect();

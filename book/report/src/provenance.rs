@@ -251,7 +251,11 @@ fn samples(record: &Record) -> String {
 }
 
 fn revision(record: &Record) -> String {
-    let revision = record.run.revision.as_deref().map_or("unknown".to_owned(), short);
+    let revision = record
+        .run
+        .revision
+        .as_deref()
+        .map_or("unknown".to_owned(), |hash| hash.chars().take(7).collect());
     match record.run.dirty {
         Some(true) => format!("revision {revision} with uncommitted changes"),
         Some(false) | None => format!("revision {revision}"),
@@ -260,8 +264,4 @@ fn revision(record: &Record) -> String {
 
 fn day(started: &str) -> String {
     started.chars().take(10).collect()
-}
-
-fn short(hash: &str) -> String {
-    hash.chars().take(7).collect()
 }

@@ -26,7 +26,7 @@ pub fn badge(entry: &Entry, records: &Records, root: &str) -> String {
             true => verdict.words().to_owned(),
             false => format!("{id} · {}", verdict.words()),
         };
-        link(*verdict, &format!("{root}{PAGE}#{id}"), &text)
+        format!("<a class=\"verdict {}\" href=\"{root}{PAGE}#{id}\">{text}</a>", verdict.class())
     })
 }
 
@@ -315,8 +315,4 @@ fn recomputations(entry: &Entry) -> String {
         )
     };
     entry.claim.recomputations.iter().zip(&entry.recomputed).map(line).collect()
-}
-
-fn link(verdict: Verdict, to: &str, text: &str) -> String {
-    format!("<a class=\"verdict {}\" href=\"{to}\">{text}</a>", verdict.class())
 }

@@ -12,7 +12,7 @@ use record::{EMULATED, Record, Results, units};
 use crate::both::Here;
 use crate::cases;
 use crate::claims::{Compared, Entry, Findings, Test, Verdict};
-use crate::goals::GoalHere;
+use crate::goals::{self, GoalHere};
 use crate::metric::{InRuns, Metric};
 use crate::page::Page;
 use crate::records::{self, Machine, Recorded, Records};
@@ -236,11 +236,6 @@ impl Account {
 
     /// How many goals have each outcome, and for how many it has no number.
     pub fn of_goals(&self) -> String {
-        let mut counts = BTreeMap::new();
-        for goal in &self.goals {
-            *counts.entry(goal.outcome).or_insert(0) += 1;
-        }
-        let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
         let rest = match self.all_goals - self.goals.len() {
             0 => String::new(),
             n => format!("; {n} need what was not measured here"),
@@ -248,7 +243,7 @@ impl Account {
         format!(
             "{}{rest}. They were set for the reference machines; what cannot be asked of this one \
              is left out.",
-            counts.collect::<Vec<_>>().join(", ")
+            goals::told(self.goals.iter().map(|goal| goal.outcome))
         )
     }
 

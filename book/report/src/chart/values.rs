@@ -21,12 +21,12 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = vec![];
     match form {
         Form::Lines(lines) => {
-            rows.push([vec![named("series")], heads_of(lines)].concat());
+            rows.push([vec![text("series")], heads_of(lines)].concat());
             rows.extend(points(lines));
         }
         Form::Bars(bars) => {
             let [value, low, high] = with_ends(&bars.value);
-            rows.push(vec![named("group"), named("bar"), value, low, high]);
+            rows.push(vec![text("group"), text("bar"), value, low, high]);
             for group in &bars.groups {
                 rows.extend(group.bars.iter().map(|bar| {
                     let names = vec![text(&group.label), text(&bar.label)];
@@ -49,7 +49,7 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
         }
         Form::Timeline(timeline) => {
             let [start, end] = ["start", "end"].map(|of| in_unit(of, &Unit::Time));
-            rows.push(vec![named("panel"), named("lane"), named("work"), start, end]);
+            rows.push(vec![text("panel"), text("lane"), text("work"), start, end]);
             for panel in &timeline.panels {
                 for lane in &panel.lanes {
                     rows.extend(lane.pieces.iter().map(|piece| {
@@ -62,7 +62,7 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
         }
         Form::Memory(memory) => {
             let heads = memory.panels.first().map(|panel| heads_of(&panel.lines));
-            let names = vec![named("panel"), named("series")];
+            let names = vec![text("panel"), text("series")];
             rows.push([names, heads.unwrap_or_default()].concat());
             for panel in &memory.panels {
                 let points = points(&panel.lines).into_iter();
@@ -75,7 +75,7 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
 
 /// The heads of a curve's points.
 fn heads_of(lines: &Lines) -> Vec<String> {
-    [vec![head(&lines.x)], with_ends(&lines.y).to_vec()].concat()
+    [vec![in_unit(&lines.x.label, &lines.x.unit)], with_ends(&lines.y).to_vec()].concat()
 }
 
 /// The points of all curves. Models have no interval.
@@ -90,14 +90,6 @@ fn points(lines: &Lines) -> Vec<Vec<String>> {
         })
     });
     rows.collect()
-}
-
-fn named(head: &str) -> String {
-    head.to_owned()
-}
-
-fn head(axis: &Axis) -> String {
-    in_unit(&axis.label, &axis.unit)
 }
 
 /// The heads of a value and of the ends of its interval.

@@ -127,8 +127,7 @@ pub(super) fn locks(c: &mut Canvas) {
         c.heading((place.left + 9.0, 16.0), Anchor::Start, name);
     }
     let user = area(left.left + 8.0, 33.0, gpu - 16.0, 108.0);
-    c.frame(user, COMPUTE);
-    c.label(user, "copy engine or kernel");
+    c.thing(user, COMPUTE, "copy engine or kernel");
     let middle = c.width / 2.0;
     let locks = [
         (33.0, "from cuMemAlloc", c.pick("the context's lock", "context")),
@@ -136,18 +135,15 @@ pub(super) fn locks(c: &mut Canvas) {
     ];
     for (top, memory, name) in locks {
         let place = area(right.left + 8.0, top, gpu - 16.0, 50.0);
-        c.frame(place, MEMORY);
-        c.label(place, memory);
+        c.thing(place, MEMORY, memory);
         let y = place.middle().1;
         let switch = area(middle - lock / 2.0, y - 15.0, lock, 30.0);
-        c.cell(switch, Pen::MUTED, 0.1);
-        c.label(switch, name);
+        c.named(switch, Pen::MUTED, 0.1, name);
         c.line(&[(user.right, y), (switch.left, y)], UPLOAD);
         c.arrow(&[(switch.right, y), (place.left, y)], UPLOAD);
     }
     let host = area(1.0, 201.0, c.width - 2.0, 40.0);
-    c.frame(host, Pen::MUTED);
-    c.label(host, "host memory");
+    c.thing(host, Pen::MUTED, "host memory");
     let [down, up] = [left, right].map(|gpu| gpu.middle().0);
     c.arrow(&[(down, left.bottom), (down, host.top)], DOWNLOAD);
     c.arrow(&[(up, host.top), (up, right.bottom)], UPLOAD);

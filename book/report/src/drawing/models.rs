@@ -122,8 +122,7 @@ pub(super) fn adapter(c: &mut Canvas) {
     let a = area(b.right + 14.0, top, side, THIN);
     let named = [(w, "W", MEMORY, 0.2), (b, "B", COMPUTE, 0.35), (a, "A", COMPUTE, 0.35)];
     for (place, name, pen, fill) in named {
-        c.cell(place, pen, fill);
-        c.label(place, name);
+        c.named(place, pen, fill, name);
     }
     c.heading((w.left, 10.0), Anchor::Start, "frozen");
     c.heading((b.left, 10.0), Anchor::Start, "trained");
