@@ -7,7 +7,8 @@ use std::io::Write;
 pub(crate) fn has_nvrtc() -> bool {
     let found = lab::kernel::nvrtc_version().is_ok();
     if !found {
-        skip(&format!("no NVRTC was found; get it with\n  {}", lab::libraries::NVRTC.install));
+        let install = lab::libraries::NVRTC.install;
+        skip(&format!("no NVRTC was found; get it with\n  {install}"));
     }
     found
 }
