@@ -48,7 +48,7 @@ fn strides(ended: &Ended, pages: &Pages) -> Vec<String> {
 
 #[test]
 fn without_a_driver_counts_stand_in_the_order_of_the_page() {
-    for experiment in ["coalescing", "transpose", "pipeline", "allocation", "memory-trace"] {
+    for experiment in ["coalescing", "occupancy", "working-sets", "allocation", "memory-trace"] {
         let (desk, pages) = checkout();
         let ended = desk.program(experiment, "").without_driver().run().with_code(0);
         check(&ended, page(&pages, experiment, experiment));

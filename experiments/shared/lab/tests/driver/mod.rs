@@ -21,7 +21,7 @@ use walkdir::WalkDir;
 pub(crate) const EXPERIMENTS: [&str; 3] = ["transfer-bandwidth", "host-memory", "coalescing"];
 
 /// Further programs, most of which are run on the emulated driver only.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "timing-pitfalls",
     "staged-copies",
     "vector-add",
@@ -34,7 +34,8 @@ const OTHERS: [&str; 14] = [
     "multi-gpu-split",
     "pool-properties",
     "memory-trace",
-    "pipeline",
+    "occupancy",
+    "working-sets",
     "allocation",
 ];
 
